@@ -1,0 +1,59 @@
+# Every target makes its own virtual environment on first use; the stamps in it
+# depend on pyproject.toml and constraints.txt, so a second run does no pip work.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+# The matrices are a few hundred wide: BLAS threads cost more than they bring, and
+# would fight with pytest's worker processes. Override on the command line.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+# Worker processes of the test run.
+WORKERS ?= 2
+
+DOCSTRINGS = $(shell find src -name '*.py')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench-solver reproduce-quick clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --editable '.[plots,test,dev]'
+	@touch $(VENV)/.core $@
+
+demo: $(VENV)/.core ## simulate ten sites, fit, show the answer and its certificate
+	$(BIN)/fedsdr demo
+
+test: $(VENV)/.dev ## run the tests
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: $(VENV)/.dev ## run every linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+	$(BIN)/python -m numpydoc.hooks.validate_docstrings $(DOCSTRINGS)
+
+bench-solver: $(VENV)/.dev ## time the solvers side by side
+	$(BIN)/python -m benchmarks.solver $(ARGS)
+
+reproduce-quick: $(VENV)/.dev ## the paper's first table, in short
+	$(BIN)/python -m reproduction.quick $(ARGS)
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

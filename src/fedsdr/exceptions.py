@@ -1,0 +1,73 @@
+"""One vocabulary of errors and warnings.
+
+Everything that a caller can mend by changing the input is an `InputError`; when one
+site is to blame it is a `SiteError` that names the site and says what to do.
+scikit-learn's own validation errors are `ValueError` too, so ``except ValueError``
+catches every complaint about the input.
+"""
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["ConvergenceWarning", "InputError", "SiteError", "SiteWarning"]
+
+
+class InputError(ValueError):
+    """The input cannot be used as it is."""
+
+
+class SiteError(InputError):
+    """The rows of one site cannot be used as they are.
+
+    Parameters
+    ----------
+    site : object
+        Label of the site, None when there is only one data set.
+    problem : str
+        What is wrong, as a predicate: "has 3 rows".
+    remedy : str
+        What the caller can do about it.
+
+    Attributes
+    ----------
+    site : object
+        Label of the site, None when there is only one data set.
+    """
+
+    def __init__(self, site: object, problem: str, remedy: str) -> None:
+        # All three stay in `args`, so that the error survives pickling on its way
+        # back from a worker process.
+        super().__init__(site, problem, remedy)
+        self.site = site
+
+    def __str__(self) -> str:
+        site, problem, remedy = self.args
+        return describe_site(site, problem, remedy)
+
+
+class SiteWarning(UserWarning):
+    """One site contributes less than it could; the fit goes on."""
+
+
+def describe_site(site: object, problem: str, remedy: str) -> str:
+    """Word a complaint about one site.
+
+    Parameters
+    ----------
+    site : object
+        Label of the site, None when there is only one data set.
+    problem : str
+        What is wrong, as a predicate.
+    remedy : str
+        What to do about it, or what was done.
+
+    Returns
+    -------
+    str
+        For example "Site 'north' has 3 rows: leave it out".
+    """
+    if site is None:
+        subject = "The data set"
+    else:
+        # repr of a numpy scalar reads "np.int64(3)"; only text needs quotes.
+        subject = f"Site {site!r}" if isinstance(site, str) else f"Site {site}"
+    return f"{subject} {problem}: {remedy}"
