@@ -68,6 +68,6 @@ def describe_site(site: object, problem: str, remedy: str) -> str:
     if site is None:
         subject = "The data set"
     else:
-        # repr of a numpy scalar reads "np.int64(3)"; only text needs quotes.
-        subject = f"Site {site!r}" if isinstance(site, str) else f"Site {site}"
+        # Not repr: that of a numpy scalar reads "np.int64(3)".
+        subject = f"Site '{site}'" if isinstance(site, str) else f"Site {site}"
     return f"{subject} {problem}: {remedy}"

@@ -1,0 +1,90 @@
+"""From what users hold (numpy, pandas, polars, Arrow) to plain arrays."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length
+from sklearn.utils.validation import column_or_1d
+
+from fedsdr.exceptions import InputError
+
+_NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
+
+
+def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Validate the rows of one site with scikit-learn's own checks.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+    y : array-like of shape (n_rows,)
+        Response: numbers, strings, booleans or categories.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features), float64
+        The covariates.
+    y : ndarray of shape (n_rows,)
+        The response, see `check_target`.
+    """
+    X = check_array(X, dtype=np.float64, input_name="X")
+    y = check_target(y)
+    check_consistent_length(X, y)
+    return X, y
+
+
+def check_target(y: Any) -> NDArray[Any]:
+    """Validate a response and reduce its types to numbers or classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Numbers, strings, booleans or categories, without missing values.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        float64 for numbers; anything else (text, booleans) stands for classes.
+        Categories become text even when they look like numbers, because whoever
+        declared them categories said that they have no scale.
+    """
+    if y is None:
+        raise InputError("y is missing: sliced inverse regression needs a response")
+    categories = _is_categorical(y)
+    values = column_or_1d(_as_array(y), warn=True)
+    if values.dtype.kind == "O":
+        if pd.isna(values).any():
+            raise InputError("Input y contains missing values: drop those rows first")
+        if pd.api.types.infer_dtype(values) in _NUMBERS_IN_OBJECTS and not categories:
+            values = values.astype(np.float64)
+    if categories:
+        return values.astype(str)
+    if values.dtype.kind in "iuf":
+        assert_all_finite(values, input_name="y")
+        return np.asarray(values, dtype=np.float64)
+    if values.dtype.kind not in "bOUST":
+        raise InputError(
+            f"y has type {values.dtype}, which is neither a number nor a class: "
+            "convert it to numbers, text or booleans"
+        )
+    return values
+
+
+def _as_array(y: Any) -> NDArray[Any]:
+    # Arrow hands out text as objects only through to_numpy; np.asarray would make an
+    # array of Arrow scalars from a ChunkedArray in some versions.
+    if isinstance(y, pa.ChunkedArray):
+        return np.asarray(y.to_numpy())
+    if isinstance(y, pa.Array):
+        return np.asarray(y.to_numpy(zero_copy_only=False))
+    return np.asarray(y)
+
+
+def _is_categorical(y: Any) -> bool:
+    if isinstance(y, pa.Array | pa.ChunkedArray):
+        return bool(pa.types.is_dictionary(y.type))
+    return isinstance(getattr(y, "dtype", None), pd.CategoricalDtype)

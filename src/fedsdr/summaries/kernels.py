@@ -1,0 +1,145 @@
+"""The kernel T_i: how much the mean of x moves with the response.
+
+Both functions take rows that are already centred and return sums, n_i T_i, so that
+sites add up.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def gram(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute X' X in one BLAS call, symmetric to the last bit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Any matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        The product.
+    """
+    product = X.T @ X
+    return np.asarray((product + product.T) / 2)
+
+
+def group_means(
+    X: NDArray[np.float64], labels: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Average the rows of every group.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    labels : ndarray of shape (n_rows,), int
+        Group of each row; every label from 0 to the largest one is used.
+
+    Returns
+    -------
+    means : ndarray of shape (n_groups, n_features)
+        Mean row of each group.
+    counts : ndarray of shape (n_groups,), int
+        Rows in each group.
+    """
+    counts = np.bincount(labels)
+    starts = np.cumsum(counts) - counts
+    by_group = X[np.argsort(labels, kind="stable")]
+    sums = np.add.reduceat(by_group, starts, axis=0)
+    return sums / counts[:, None], counts
+
+
+def between_slices(
+    X: NDArray[np.float64], labels: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    r"""Compute n_i times the between-slice covariance.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Centred rows of one site.
+    labels : ndarray of shape (n_rows,), int
+        Slice of each row, 0, 1, ...
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Symmetric positive semidefinite.
+
+    Notes
+    -----
+    .. math:: n_i T_i = \sum_h n_h \bar x_h \bar x_h^\top ,
+
+    which is :math:`n_i (\hat\Sigma_i - \tilde Q_i)` with eq2.6a weighted by
+    :math:`n_h / n_i` instead of the paper's :math:`1 / H`, so that a short slice is
+    not over-weighted. Computed from the slice means, not as that difference: it is
+    positive semidefinite by construction and nothing cancels.
+    """
+    means, counts = group_means(X, labels)
+    return gram(np.sqrt(counts)[:, None] * means)
+
+
+def within_pairs(
+    X: NDArray[np.float64], ranks: NDArray[np.intp], *, ordered: bool
+) -> NDArray[np.float64]:
+    r"""Compute n_i Q_i from differences of neighbours in the response.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Centred rows of one site.
+    ranks : ndarray of shape (n_rows,), int
+        Dense rank 0, 1, ... of each row's response; equal for tied responses.
+    ordered : bool
+        Whether neighbouring ranks are alike. False for classes: then no pair is made
+        of rows from two classes.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Symmetric positive semidefinite.
+
+    Notes
+    -----
+    Without ties this is eq2.6,
+
+    .. math:: n_i \hat Q_i = \sum_{k=1}^{\lfloor n_i/2 \rfloor}
+              (x_{(2k)^*} - x_{(2k-1)^*}) (x_{(2k)^*} - x_{(2k-1)^*})^\top .
+
+    Tied responses leave the concomitants :math:`x_{(k)^*}` undefined. We take the
+    average of eq2.6 over every order of the tied rows, which has a closed form. For a
+    tie of g rows with mean :math:`m_g` and scatter :math:`S_g`, a pair inside the tie
+    has expectation :math:`2 S_g / (g - 1)`; a pair that straddles two ties has
+    :math:`(m_g - m_{g'})(m_g - m_{g'})^\top + S_g / g + S_{g'} / g'`.
+
+    Classes have no neighbours, so all pairs lie inside a class. A class of g rows
+    counts as g/2 pairs, for odd g too, which leaves every class its share of rows:
+    :math:`n_i \hat Q_i = \sum_g g\, S_g / (g - 1)`.
+    """
+    means, sizes = group_means(X, ranks)
+    if ordered:
+        inside, straddling, first, second = _pair_counts(sizes)
+    else:
+        inside, straddling = sizes / 2, np.zeros_like(sizes)
+        first = second = np.empty(0, dtype=np.intp)
+    weights = 2 * inside / np.maximum(sizes - 1, 1) + straddling / sizes
+    scatter = gram(np.sqrt(weights[ranks])[:, None] * (X - means[ranks]))
+    return scatter + gram(means[first] - means[second])
+
+
+def _pair_counts(
+    sizes: NDArray[np.intp],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """Count, for every tie, its inner and its straddling pairs, and list the latter."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    n_pairs = len(owner) // 2
+    first, second = owner[: 2 * n_pairs].reshape(n_pairs, 2).T
+    same = first == second
+    inside = np.bincount(first[same], minlength=len(sizes))
+    first, second = first[~same], second[~same]
+    straddling = np.bincount(np.r_[first, second], minlength=len(sizes))
+    return inside, straddling, first, second

@@ -1,0 +1,149 @@
+"""From the rows of one site to its summary."""
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.summaries.inputs import check_rows
+from fedsdr.summaries.kernels import between_slices, gram, within_pairs
+from fedsdr.summaries.slicing import (
+    MIN_ROWS,
+    Target,
+    count_slices,
+    cut_ordered,
+    dense_ranks,
+    is_discrete,
+)
+from fedsdr.summaries.summary import Summary
+
+Kernel = Literal["slices", "pairs"]
+
+
+def summarize(
+    X: Any,
+    y: Any,
+    *,
+    slice_size: int = 20,
+    n_slices: int | None = None,
+    kernel: Kernel = "slices",
+    target: Target = "auto",
+    on_degenerate: Literal["raise", "zero"] = "raise",
+    site: object = None,
+) -> Summary:
+    r"""Compute the two sums that one site contributes.
+
+    Run by a site on its own rows. The rows are centred on the site's own mean, so
+    sites whose covariates are shifted against each other still add up.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+    y : array-like of shape (n_rows,)
+        Response. Text, booleans and categories are classes, one slice each; for
+        numbers see `target`.
+    slice_size : int, default=20
+        Rows in a slice of a continuous response, at least 2.
+    n_slices : int or None, default=None
+        Number of slices, at least 2. When given, `slice_size` is not looked at.
+    kernel : {"slices", "pairs"}, default="slices"
+        "slices": between-slice covariance (eq2.6a). "pairs": sigma minus the
+        two-point estimate of the within covariance (eq2.6), which needs no slices
+        but may have negative eigenvalues.
+    target : {"auto", "continuous", "classes"}, default="auto"
+        What a numeric `y` is; "auto" takes few whole values for classes, see
+        `is_discrete`.
+    on_degenerate : {"raise", "zero"}, default="raise"
+        What to do with a site whose rows cannot say how x moves with y: fewer than 4
+        rows, constant y, one class, or no class with two rows. "zero" warns and
+        keeps the site's covariance with a kernel of zeros.
+    site : object, default=None
+        Label of the site, for messages.
+
+    Returns
+    -------
+    Summary
+        Row count, :math:`n_i \hat\Sigma_i` and :math:`n_i T_i`.
+
+    Raises
+    ------
+    SiteError
+        When the site is degenerate and `on_degenerate` is "raise".
+    InputError
+        When an option is out of range; scikit-learn's ValueError when X or y hold
+        NaN, infinities or text where numbers belong.
+
+    Warns
+    -----
+    SiteWarning
+        When there are too few rows for the slices asked for.
+
+    Notes
+    -----
+    .. math:: \hat\Sigma_i = \frac{1}{n_i} \sum_l (x_l - \bar x)(x_l - \bar x)^\top ,
+              \qquad
+              T_i = \sum_h \frac{n_h}{n_i} (\bar x_h - \bar x)(\bar x_h - \bar x)^\top
+
+    Sliced inverse regression is blind to links that are symmetric about the mean:
+    there :math:`E[x \mid y]` does not move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedsdr.summaries import summarize
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> summary = summarize(X, X[:, 0])
+    >>> summary.n_rows, summary.n_features
+    (100, 3)
+    """
+    if kernel not in ("slices", "pairs"):
+        raise InputError(f"kernel must be 'slices' or 'pairs', got {kernel!r}")
+    if on_degenerate not in ("raise", "zero"):
+        raise InputError(
+            f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
+        )
+    X, y = check_rows(X, y)
+    discrete = is_discrete(y, target)
+    ranks = dense_ranks(y)
+    centred = _centre(X)
+    scatter = gram(centred)
+    problem = _degeneracy(ranks, discrete=discrete)
+    if problem is not None:
+        if on_degenerate == "raise":
+            remedy = "leave it out, merge it with another, or give it more varied rows"
+            raise SiteError(site, problem, remedy)
+        remedy = "it contributes its covariance only"
+        warnings.warn(describe_site(site, problem, remedy), SiteWarning, stacklevel=2)
+        between = np.zeros_like(scatter)
+    elif kernel == "pairs":
+        between = scatter - within_pairs(centred, ranks, ordered=not discrete)
+    elif discrete:
+        between = between_slices(centred, ranks)
+    else:
+        labels = cut_ordered(y, count_slices(len(y), slice_size, n_slices, site))
+        between = between_slices(centred, labels)
+    return Summary(len(y), scatter, between)
+
+
+def _centre(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Subtract the column means, twice."""
+    # The first mean carries a rounding error of the size of the column, the second
+    # one of the size of its spread: columns with large means lose no digits.
+    centred = X - X.mean(axis=0)
+    centred -= centred.mean(axis=0)
+    return centred
+
+
+def _degeneracy(ranks: NDArray[np.intp], *, discrete: bool) -> str | None:
+    """Say why no kernel can be computed, or None when one can."""
+    counts = np.bincount(ranks)
+    if len(ranks) < MIN_ROWS:
+        return f"has {len(ranks)} row(s), too few for two slices"
+    if len(counts) == 1:
+        return "has one class only" if discrete else "has a constant y"
+    if discrete and counts.max() == 1:
+        return f"has {len(counts)} classes in {len(ranks)} rows, one row each"
+    return None
