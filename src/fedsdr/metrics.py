@@ -1,0 +1,161 @@
+"""How far an estimate is from the truth: subspaces and selected variables."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from fedsdr.exceptions import InputError
+
+__all__ = ["SupportRates", "principal_angles", "subspace_distance", "support_rates"]
+
+
+class SupportRates(NamedTuple):
+    """True and false positive rate of a selection.
+
+    Attributes
+    ----------
+    tpr : float
+        Share of the active variables that were selected; nan if none is active.
+    fpr : float
+        Share of the inactive variables that were selected; nan if none is inactive.
+    """
+
+    tpr: float
+    fpr: float
+
+
+def subspace_distance(A: ArrayLike, B: ArrayLike) -> float:
+    r"""Measure the distance between two column spaces, "Dist" in the paper.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n_features, n_columns)
+        Columns that span the subspaces: any basis, any scale, linearly dependent or
+        zero columns allowed; the numbers of columns may differ. A vector is one
+        column.
+
+    Returns
+    -------
+    float
+        Between 0 and ``sqrt(rank(A) + rank(B))``.
+
+    Notes
+    -----
+    With the orthogonal projectors P onto each column space,
+
+    .. math:: \|P_A - P_B\|_F
+              = \sqrt{\|(I - P_B) Q_A\|_F^2 + \|(I - P_A) Q_B\|_F^2} ,
+
+    where Q are orthonormal bases. The right-hand side is what is computed: the
+    shorter :math:`k_A + k_B - 2 \|Q_A^\top Q_B\|_F^2` cancels, and could not tell
+    distances below 1e-8 from zero.
+    """
+    first, second = _bases(A, B)
+    return float(np.hypot(_outside(first, second), _outside(second, first)))
+
+
+def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
+    """Compute the principal angles between two column spaces.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n_features, n_columns)
+        Columns that span the subspaces, as in `subspace_distance`.
+
+    Returns
+    -------
+    ndarray of shape (min(rank(A), rank(B)),)
+        Angles in radians, the largest first, between 0 and pi/2.
+
+    Notes
+    -----
+    For subspaces of equal rank, ``subspace_distance(A, B)`` is
+    ``sqrt(2 * sum(sin(angles) ** 2))``.
+    """
+    first, second = _bases(A, B)
+    if not first.shape[1] or not second.shape[1]:
+        return np.empty(0)
+    return np.asarray(scipy.linalg.subspace_angles(first, second), dtype=np.float64)
+
+
+def support_rates(
+    selected: ArrayLike, truth: ArrayLike, *, n_features: int | None = None
+) -> SupportRates:
+    """Compare the selected variables with the active ones.
+
+    Parameters
+    ----------
+    selected, truth : array-like of bool or of int
+        Masks of shape (n_features,), or indices of variables; one of each is fine.
+    n_features : int or None, default=None
+        Number of variables; needed when both are indices.
+
+    Returns
+    -------
+    SupportRates
+        Named tuple ``(tpr, fpr)``, as in Table 1 of the paper.
+    """
+    selected, truth = np.asarray(selected), np.asarray(truth)
+    if n_features is None:
+        masks = [given for given in (selected, truth) if given.dtype == np.bool_]
+        if not masks:
+            raise InputError("n_features is needed when both supports are indices")
+        n_features = masks[0].size
+    chosen = _as_mask(selected, n_features, "selected")
+    active = _as_mask(truth, n_features, "truth")
+    return SupportRates(tpr=_share(chosen, active), fpr=_share(chosen, ~active))
+
+
+def _bases(A: ArrayLike, B: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+    first, second = _orthonormal(A), _orthonormal(B)
+    if len(first) != len(second):
+        raise InputError(
+            f"the subspaces live in {len(first)} and {len(second)} dimensions"
+        )
+    return first, second
+
+
+def _orthonormal(A: ArrayLike) -> NDArray[np.float64]:
+    columns = np.asarray(A, dtype=np.float64)
+    if columns.ndim == 1:
+        columns = columns[:, None]
+    if columns.ndim != 2:
+        raise InputError(f"expected a matrix of columns, got shape {columns.shape}")
+    if not np.isfinite(columns).all():
+        raise InputError("the columns contain NaN or infinity")
+    # Unit columns, so that a short one is not mistaken for a dependent one.
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    columns = columns[:, largest > 0] / largest[largest > 0]
+    columns = columns / np.linalg.norm(columns, axis=0)
+    return np.asarray(scipy.linalg.orth(columns)) if columns.size else columns
+
+
+def _outside(Q: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Frobenius norm of the part of Q that is orthogonal to another basis."""
+    return float(np.linalg.norm(Q - other @ (other.T @ Q)))
+
+
+def _as_mask(
+    support: NDArray[np.generic], n_features: int, name: str
+) -> NDArray[np.bool_]:
+    if support.dtype == np.bool_:
+        if support.shape != (n_features,):
+            raise InputError(
+                f"{name} has shape {support.shape}, expected ({n_features},)"
+            )
+        return support.astype(np.bool_)
+    if support.size and support.dtype.kind not in "iu":
+        raise InputError(f"{name} must be a mask or indices, got type {support.dtype}")
+    index = support.astype(np.intp)
+    if index.size and not (index.min() >= 0 and index.max() < n_features):
+        raise InputError(f"{name} has indices outside 0 to {n_features - 1}")
+    mask = np.zeros(n_features, dtype=np.bool_)
+    mask[index] = True
+    return mask
+
+
+def _share(chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+    total = int(among.sum())
+    return int((chosen & among).sum()) / total if total else float("nan")
