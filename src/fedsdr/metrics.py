@@ -53,11 +53,16 @@ def subspace_distance(A: ArrayLike, B: ArrayLike) -> float:
     distances below 1e-8 from zero.
     """
     first, second = _bases(A, B)
-    return float(np.hypot(_outside(first, second), _outside(second, first)))
+    return float(
+        np.hypot(
+            np.linalg.norm(_outside(first, second)),
+            np.linalg.norm(_outside(second, first)),
+        )
+    )
 
 
 def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
-    """Compute the principal angles between two column spaces.
+    r"""Compute the principal angles between two column spaces.
 
     Parameters
     ----------
@@ -71,13 +76,19 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    For subspaces of equal rank, ``subspace_distance(A, B)`` is
-    ``sqrt(2 * sum(sin(angles) ** 2))``.
+    The cosines of the angles are the singular values of :math:`Q_A^\top Q_B`, their
+    sines those of :math:`(I - P_A) Q_B`. For subspaces of equal rank,
+    ``subspace_distance(A, B)`` is ``sqrt(2 * sum(sin(angles) ** 2))``.
     """
     first, second = _bases(A, B)
-    if not first.shape[1] or not second.shape[1]:
+    wide, narrow = sorted((first, second), key=lambda Q: -Q.shape[1])
+    if not narrow.shape[1]:
         return np.empty(0)
-    return np.asarray(scipy.linalg.subspace_angles(first, second), dtype=np.float64)
+    # atan2 of both keeps all digits of small and of nearly right angles alike;
+    # scipy's subspace_angles pairs them in opposite orders and loses half of them.
+    cosines = scipy.linalg.svdvals(wide.T @ narrow)[::-1]
+    sines = scipy.linalg.svdvals(_outside(narrow, wide))
+    return np.arctan2(sines, cosines)
 
 
 def support_rates(
@@ -132,9 +143,9 @@ def _orthonormal(A: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(scipy.linalg.orth(columns)) if columns.size else columns
 
 
-def _outside(Q: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Frobenius norm of the part of Q that is orthogonal to another basis."""
-    return float(np.linalg.norm(Q - other @ (other.T @ Q)))
+def _outside(Q: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Part of Q that is orthogonal to another orthonormal basis."""
+    return Q - other @ (other.T @ Q)
 
 
 def _as_mask(

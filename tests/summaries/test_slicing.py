@@ -1,0 +1,117 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedsdr.exceptions import InputError, SiteError, SiteWarning
+from fedsdr.summaries import is_discrete, slice_labels
+from fedsdr.summaries.slicing import cut_ordered
+
+tied = st.lists(st.integers(0, 12).map(float), min_size=4, max_size=60)
+
+
+def test_slices_of_distinct_values_are_blocks_of_the_order_statistics(
+    rng: np.random.Generator,
+) -> None:
+    y = rng.normal(size=103)
+    labels = slice_labels(y, slice_size=20)
+    blocks = np.array_split(np.argsort(y), 5)
+    for label, block in enumerate(blocks):
+        assert (labels[block] == label).all()
+    assert np.bincount(labels).tolist() == [21, 21, 21, 20, 20]
+
+
+@given(tied, st.integers(2, 8), st.randoms(use_true_random=False))
+def test_labels_do_not_depend_on_row_order(y: list, n_slices: int, random) -> None:
+    y = np.array(y)
+    order = np.array(random.sample(range(len(y)), len(y)))
+    labels = cut_ordered(y, n_slices)
+    np.testing.assert_array_equal(cut_ordered(y[order], n_slices), labels[order])
+
+
+@given(tied, st.integers(2, 8))
+def test_ties_share_a_slice_and_slices_are_intervals(y: list, n_slices: int) -> None:
+    y = np.array(y)
+    labels = cut_ordered(y, n_slices)
+    by_value = labels[np.argsort(y, kind="stable")]
+    assert (np.diff(by_value) >= 0).all()
+    assert all(len(set(labels[y == value])) == 1 for value in set(y.tolist()))
+    assert sorted(set(labels.tolist())) == list(range(labels.max() + 1))
+    n_distinct = len(set(y.tolist()))
+    assert min(2, n_distinct) <= labels.max() + 1 <= min(n_slices, n_distinct)
+
+
+@given(tied, st.integers(2, 8))
+def test_every_cut_is_the_nearest_possible_one(y: list, n_slices: int) -> None:
+    y = np.array(y)
+    ordered = np.sort(y)
+    possible = [k for k in range(1, len(y)) if ordered[k - 1] < ordered[k]]
+    sizes = [len(block) for block in np.array_split(y, n_slices)]
+    expected = {
+        min(possible, key=lambda cut: (abs(cut - wanted), cut))
+        for wanted in np.cumsum(sizes)[:-1]
+        if possible
+    }
+    counts = np.bincount(cut_ordered(y, n_slices))
+    assert set(np.cumsum(counts)[:-1].tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (["a", "b", "a", "b"], True),
+        ([True, False, True, True], True),
+        (np.array(["x", "y"], dtype=object), True),
+        (pd.Series([1.5, 2.5, 1.5, 2.5]).astype("category"), True),
+        ([0, 1, 0, 1, 1], True),
+        ([0.0, 1.0, 0.0, 1.0], True),
+        (np.arange(30) % 10, True),
+        (np.arange(30) % 11, False),
+        ([1, 2, 3, 4, 5], False),  # whole numbers, but none comes back
+        ([0.5, 1.0, 0.5, 1.0], False),
+        (np.array([1.0, 2.5, 3.0], dtype=object), False),
+        (pd.array([1.5, 2.5, 3.5], dtype="Float64"), False),
+    ],
+)
+def test_auto_tells_classes_from_numbers(y: object, expected: bool) -> None:
+    assert is_discrete(y) is expected
+
+
+def test_target_forces_the_answer() -> None:
+    assert is_discrete([0.5, 1.5, 2.5], "classes")
+    assert not is_discrete([0, 1, 0, 1], "continuous")
+    labels = slice_labels([3.5, 0.5, 3.5, 0.5, 7.0], target="classes")
+    assert labels.tolist() == [1, 0, 1, 0, 2]
+    with pytest.raises(InputError, match="needs a numeric y"):
+        is_discrete(["a", "b"], "continuous")
+    with pytest.raises(InputError, match="target must be"):
+        is_discrete([1, 2], "ordinal")
+
+
+def test_n_slices_overrides_slice_size(rng: np.random.Generator) -> None:
+    y = rng.normal(size=40)
+    assert slice_labels(y, slice_size=20, n_slices=8).max() == 7
+
+
+def test_a_short_site_gets_two_slices_and_a_warning(rng: np.random.Generator) -> None:
+    with pytest.warns(SiteWarning, match=r"Site 'north' has 7 rows.*2 slices are used"):
+        labels = slice_labels(rng.normal(size=7), site="north")
+    assert np.bincount(labels).tolist() == [4, 3]
+    with pytest.warns(SiteWarning, match=r"too few for n_slices=10: 3 slices"):
+        slice_labels(rng.normal(size=7), n_slices=10)
+
+
+def test_bad_options_are_refused(rng: np.random.Generator) -> None:
+    y = rng.normal(size=30)
+    with pytest.raises(InputError, match="slice_size must be at least 2, got 1"):
+        slice_labels(y, slice_size=1)
+    with pytest.raises(InputError, match="n_slices must be at least 2, got 1"):
+        slice_labels(y, n_slices=1)
+    with pytest.raises(SiteError, match=r"has 3 row\(s\).*at least 4 rows"):
+        slice_labels(y[:3])
+
+
+def test_classes_without_a_common_order_are_refused() -> None:
+    with pytest.raises(InputError, match="no common order"):
+        slice_labels(np.array(["a", 1, "a", 1], dtype=object))
