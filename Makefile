@@ -14,8 +14,6 @@ export OMP_NUM_THREADS ?= 1
 # Worker processes of the test run.
 WORKERS ?= 2
 
-DOCSTRINGS = $(shell find src -name '*.py')
-
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench-solver reproduce-quick clean
 
@@ -43,9 +41,9 @@ check: $(VENV)/.dev ## run every linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
-	$(BIN)/python -m numpydoc.hooks.validate_docstrings $(DOCSTRINGS)
+	$(BIN)/python .ci/validate_docstrings.py
 
 bench-solver: $(VENV)/.dev ## time the solvers side by side
 	$(BIN)/python -m benchmarks.solver $(ARGS)

@@ -14,7 +14,7 @@ __all__ = ["SupportRates", "principal_angles", "subspace_distance", "support_rat
 class SupportRates(NamedTuple):
     """True and false positive rate of a selection.
 
-    Attributes
+    Parameters
     ----------
     tpr : float
         Share of the active variables that were selected; nan if none is active.
