@@ -136,10 +136,9 @@ def _orthonormal(A: ArrayLike) -> NDArray[np.float64]:
         raise InputError(f"expected a matrix of columns, got shape {columns.shape}")
     if not np.isfinite(columns).all():
         raise InputError("the columns contain NaN or infinity")
-    # Unit columns, so that a short one is not mistaken for a dependent one.
+    # Columns of one size, so that a short one is not mistaken for a dependent one.
     largest = np.abs(columns).max(axis=0, initial=0.0)
     columns = columns[:, largest > 0] / largest[largest > 0]
-    columns = columns / np.linalg.norm(columns, axis=0)
     return np.asarray(scipy.linalg.orth(columns)) if columns.size else columns
 
 
