@@ -84,8 +84,9 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
     wide, narrow = sorted((first, second), key=lambda Q: -Q.shape[1])
     if not narrow.shape[1]:
         return np.empty(0)
-    # atan2 of both keeps all digits of small and of nearly right angles alike;
-    # scipy's subspace_angles pairs them in opposite orders and loses half of them.
+    # atan2 of both keeps all digits of small and of nearly right angles alike.
+    # scipy's subspace_angles (1.17) picks arcsin or arccos by a mask that runs in the
+    # opposite order, and so returns 1e-8 for a zero angle beside a large one.
     cosines = scipy.linalg.svdvals(wide.T @ narrow)[::-1]
     sines = scipy.linalg.svdvals(_outside(narrow, wide))
     return np.arctan2(sines, cosines)
