@@ -1,0 +1,202 @@
+r"""From a solution on a few variables to a dual point on all of them.
+
+Let A be the working set and c the other variables. The restricted solution comes with
+:math:`Z_{AA}`; its generalised eigenpairs :math:`(\lambda_j, v_j)` of
+:math:`(T_{AA} - Z_{AA}, \Sigma_{AA})` and :math:`\mu = \lambda_K` give
+
+.. math:: R(Z) = \mu\Sigma + \sum_{j \le K} (\lambda_j - \mu)_+\,
+          \Sigma v_j v_j' \Sigma - T + Z .
+
+If :math:`R(Z) \succeq 0` for some Z in the box that continues :math:`Z_{AA}`, the dual
+value on all variables is the one on A, and the restricted solution is optimal. Since
+:math:`R_{AA}` is singular on the range of :math:`\Pi`, the rows of :math:`R_{cA}` must
+vanish there: linear equations that the box may or may not allow. A variable whose
+equations cannot be met has to enter the working set.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from fedsdr.solver.problem import Indices, Matrix, Problem
+
+# Eigenvalues of H below this do not count as range of Pi.
+RANGE = 1e-4
+ROW_PROJECTIONS = 100
+OVER_PROJECTION = 1.8
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A dual point on all variables, and who stands in the way of a better one.
+
+    Attributes
+    ----------
+    dual : ndarray of shape (d, d)
+        Z, in the box.
+    slack : ndarray of shape (d, d)
+        R(Z) - Z, which is fixed once the restricted solution is.
+    eigenvalues : ndarray of shape (K,)
+        Of the restricted dual point; their positive part sums to its dual value.
+    violation : ndarray of shape (d,)
+        How far the equations of each variable are from being met; 0 on A.
+    """
+
+    dual: Matrix
+    slack: Matrix
+    eigenvalues: Matrix
+    violation: Matrix
+
+
+def complete_dual(
+    problem: Problem, active: Indices, pi_active: Matrix, dual_active: Matrix
+) -> Completion:
+    r"""Continue a restricted dual point to all variables.
+
+    Parameters
+    ----------
+    problem : Problem
+        On all variables.
+    active : ndarray of int
+        Working set A.
+    pi_active, dual_active : ndarray of shape (\|A\|, \|A\|)
+        Solution of the problem restricted to A.
+
+    Returns
+    -------
+    Completion
+        Rows meet their equations as far as the box allows (alternating projections);
+        the rest is clipped so that R is as near to 0 off the diagonal, and as large on
+        it, as the box allows.
+    """
+    rho = problem.penalty
+    small = problem.restrict(active)
+    values, vectors = small.top_eigenpairs(dual_active)
+    level = max(values[-1], 0.0) if values.size == problem.n_directions else 0.0
+    moved = problem.sigma[:, active] @ vectors
+    slack = (
+        level * problem.sigma
+        + (moved * np.clip(values - level, 0.0, None)) @ moved.T
+        - problem.kernel
+    )
+    dual = np.clip(-slack, -rho, rho)
+    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    dual[rest, rest] = rho
+    dual[np.ix_(active, active)] = dual_active
+    rows, violation = _meet_equations(
+        -slack[np.ix_(rest, active)], _range_of(small, pi_active), rho
+    )
+    dual[np.ix_(rest, active)] = rows
+    dual[np.ix_(active, rest)] = rows.T
+    everywhere = np.zeros(problem.n_features)
+    everywhere[rest] = violation
+    return Completion(dual, slack, values, everywhere)
+
+
+def prove_bound(
+    problem: Problem, completion: Completion, dual: Matrix, margin: float
+) -> float | None:
+    r"""Prove the restricted dual value on all variables, up to a margin.
+
+    Parameters
+    ----------
+    problem : Problem
+        On all variables.
+    completion : Completion
+        Of the restricted solution.
+    dual : ndarray of shape (d, d)
+        Z, in the box.
+    margin : float
+        :math:`\delta > 0`: the bound is loosened by :math:`K \delta`.
+
+    Returns
+    -------
+    float or None
+        Lower bound of the optimum, None if this Z does not prove it.
+
+    Notes
+    -----
+    :math:`R(Z) + \delta \Sigma \succeq 0` bounds :math:`\langle T - Z, \Pi\rangle`
+    by the restricted dual value plus :math:`K \delta` for every feasible
+    :math:`\Pi`. One Cholesky factorisation decides, at a tenth of the price of the
+    eigenvalues.
+    """
+    shifted = completion.slack + dual
+    shifted += margin * problem.regular_sigma
+    if scipy.linalg.lapack.dpotrf(shifted, lower=True, overwrite_a=True)[1]:
+        return None
+    loosened = margin * (1.0 + problem.ridge / problem.penalty)
+    value = np.clip(completion.eigenvalues, 0.0, None).sum()
+    return float(-value - problem.n_directions * loosened)
+
+
+def improve_dual(
+    completion: Completion, active: Indices, penalty: float, n_steps: int
+) -> tuple[Matrix, Matrix]:
+    r"""Alternate between :math:`R \succeq 0` and the box.
+
+    Parameters
+    ----------
+    completion : Completion
+        Where to start.
+    active : ndarray of int
+        Working set, whose block stays as it is.
+    penalty : float
+        rho.
+    n_steps : int
+        Full-size eigendecompositions to spend.
+
+    Returns
+    -------
+    dual : ndarray of shape (d, d)
+        A better Z.
+    blame : ndarray of shape (d,)
+        Weight of every variable outside A in what is left of the negative part of R.
+    """
+    dual = completion.dual.copy()
+    block = np.ix_(active, active)
+    fixed = dual[block].copy()
+    blame = np.zeros(dual.shape[0])
+    outside = np.ones(dual.shape[0], dtype=bool)
+    outside[active] = False
+    for step in range(n_steps):
+        values, vectors = scipy.linalg.eigh(
+            completion.slack + dual,
+            subset_by_value=[-np.inf, -1e-13],
+            driver="evr",
+            check_finite=False,
+        )
+        blame = (vectors**2) @ -values
+        if values.size == 0 or step == n_steps - 1:
+            break
+        dual += OVER_PROJECTION * (vectors * -values) @ vectors.T
+        np.clip(dual, -penalty, penalty, out=dual)
+        dual[block] = fixed
+        dual[outside, outside] = penalty
+    return dual, np.where(outside, blame, 0.0)
+
+
+def _range_of(small: Problem, pi: Matrix) -> Matrix:
+    """Basis of the range of Pi, in decreasing importance for H."""
+    values, vectors = np.linalg.eigh(pi)
+    root = vectors * np.sqrt(np.clip(values, 0.0, None))
+    weights, rotation = np.linalg.eigh(root.T @ small.sigma @ root)
+    kept = weights > RANGE
+    return (root @ rotation[:, kept]) / np.sqrt(weights[kept])
+
+
+def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, Matrix]:
+    """Find rows z in the box with z V = target V, near the target."""
+    wanted = target @ basis
+    inverse = np.linalg.pinv(basis)
+    rows = np.clip(target, -rho, rho)
+    open_rows = np.arange(rows.shape[0])
+    for _ in range(ROW_PROJECTIONS):
+        error = wanted[open_rows] - rows[open_rows] @ basis
+        unmet = np.abs(error).max(axis=1, initial=0.0) > 1e-12
+        open_rows, error = open_rows[unmet], error[unmet]
+        if open_rows.size == 0:
+            break
+        rows[open_rows] = np.clip(rows[open_rows] + error @ inverse, -rho, rho)
+    return rows, np.linalg.norm(wanted - rows @ basis, axis=1)

@@ -1,0 +1,75 @@
+"""What a solver returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.solver.problem import Indices, Matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Certified solution of eq2.10.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of variables d.
+    n_directions : int
+        K.
+    penalty : float
+        rho.
+    active : ndarray of int
+        Variables with a non-zero row in Pi, ascending.
+    pi_active : ndarray of shape (n_active, n_active)
+        Pi on them; positive semi-definite and feasible.
+    objective : float
+        Objective of Pi.
+    dual_bound : float
+        No feasible point has a smaller objective.
+    gap : float
+        ``(objective - dual_bound) / |dual_bound|``.
+    converged : bool
+        Whether the gap is at most the tolerance asked for.
+    n_iter : int
+        Iterations, over all working sets.
+    dual : ndarray of shape (n_features, n_features)
+        Dual point that proves the bound.
+    """
+
+    n_features: int
+    n_directions: int
+    penalty: float
+    active: Indices
+    pi_active: Matrix
+    objective: float
+    dual_bound: float
+    gap: float
+    converged: bool
+    n_iter: int
+    dual: Matrix
+
+    @property
+    def pi(self) -> Matrix:
+        """Pi on all variables, built on demand, shape (n_features, n_features)."""
+        dense = np.zeros((self.n_features, self.n_features))
+        dense[np.ix_(self.active, self.active)] = self.pi_active
+        return dense
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """Mask of the selected variables, shape (n_features,)."""
+        mask = np.zeros(self.n_features, dtype=bool)
+        mask[self.active] = True
+        return mask
+
+    @property
+    def directions(self) -> Matrix:
+        """Top eigenvectors of Pi, shape (n_features, n_directions or fewer)."""
+        values, vectors = np.linalg.eigh(self.pi_active)
+        top = np.argsort(values)[::-1][: self.n_directions]
+        top = top[values[top] > 1e-12 * values.max(initial=0.0)]
+        directions = np.zeros((self.n_features, top.size))
+        directions[self.active] = vectors[:, top]
+        return directions
