@@ -2,14 +2,25 @@
 
 from importlib.metadata import version
 
-from fedsdr.exceptions import ConvergenceWarning, InputError, SiteError, SiteWarning
+from fedsdr.estimators import SIR, SSIR, FedSSIR
+from fedsdr.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    SiteError,
+    SiteWarning,
+    WeakSignalWarning,
+)
 
 __version__ = version("fedsdr")
 
 __all__ = [
+    "SIR",
+    "SSIR",
     "ConvergenceWarning",
+    "FedSSIR",
     "InputError",
     "SiteError",
     "SiteWarning",
+    "WeakSignalWarning",
     "__version__",
 ]

@@ -8,7 +8,13 @@ catches every complaint about the input.
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["ConvergenceWarning", "InputError", "SiteError", "SiteWarning"]
+__all__ = [
+    "ConvergenceWarning",
+    "InputError",
+    "SiteError",
+    "SiteWarning",
+    "WeakSignalWarning",
+]
 
 
 class InputError(ValueError):
@@ -46,6 +52,10 @@ class SiteError(InputError):
 
 class SiteWarning(UserWarning):
     """One site contributes less than it could; the fit goes on."""
+
+
+class WeakSignalWarning(UserWarning):
+    """Less was found than was asked for; what is reported may be noise."""
 
 
 def describe_site(site: object, problem: str, remedy: str) -> str:

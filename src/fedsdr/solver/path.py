@@ -9,6 +9,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.solver.problem import Matrix, Problem
 from fedsdr.solver.solution import Solution
 from fedsdr.solver.solve import Method, solve_problem
+from fedsdr.solver.threads import single_threaded_blas
 
 
 def penalty_max(kernel: ArrayLike) -> float:
@@ -97,15 +98,14 @@ def solve_path(
     # The smallest is checked here; the others only differ from it upwards.
     problem = Problem.checked(sigma, kernel, n_directions, ordered[-1])
     solutions: list[Solution] = []
-    for rho in ordered:
-        last = solutions[-1] if solutions else None
-        solutions.append(
-            solve_problem(
+    with single_threaded_blas():
+        for rho in ordered:
+            solution = solve_problem(
                 problem.with_penalty(rho),
                 method=method,
                 tol=tol,
-                warm_start=last,
+                warm_start=solutions[-1] if solutions else None,
                 max_iter=max_iter,
             )
-        )
+            solutions.append(solution)
     return tuple(solutions)

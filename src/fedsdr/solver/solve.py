@@ -11,6 +11,7 @@ from fedsdr.solver.certificate import relative_gap
 from fedsdr.solver.linearized_admm import solve_linearized
 from fedsdr.solver.problem import Indices, Matrix, Problem
 from fedsdr.solver.solution import Solution
+from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.solver.working_set import solve_working_set
 
 Method = Literal["working-set", "admm"]
@@ -74,14 +75,15 @@ def solve(
         raise InputError(f"tol must be positive, got {tol}")
     if stop == "change" and method != "admm":
         raise InputError('stop="change" belongs to method="admm"')
-    return solve_problem(
-        problem,
-        method=method,
-        tol=tol,
-        warm_start=warm_start,
-        max_iter=max_iter,
-        stop=stop,
-    )
+    with single_threaded_blas():
+        return solve_problem(
+            problem,
+            method=method,
+            tol=tol,
+            warm_start=warm_start,
+            max_iter=max_iter,
+            stop=stop,
+        )
 
 
 def solve_problem(

@@ -2,7 +2,15 @@
 
 from fedsdr.summaries.inputs import check_target
 from fedsdr.summaries.one_site import summarize
+from fedsdr.summaries.prediction import prediction_errors
 from fedsdr.summaries.slicing import is_discrete, slice_labels
 from fedsdr.summaries.summary import Summary
 
-__all__ = ["Summary", "check_target", "is_discrete", "slice_labels", "summarize"]
+__all__ = [
+    "Summary",
+    "check_target",
+    "is_discrete",
+    "prediction_errors",
+    "slice_labels",
+    "summarize",
+]

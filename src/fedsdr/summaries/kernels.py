@@ -1,13 +1,18 @@
 """The kernel T_i: how much the mean of x moves with the response.
 
-Both functions take rows that are already centred and return sums, n_i T_i, so that
-sites add up.
+All functions take rows that are already centred and return sums, n_i T_i or n_i Q_i,
+so that sites add up.
 """
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Of the smooth kernel: highest degree, rows that a degree needs, decay of the weights.
+MAX_DEGREE = 12
+ROWS_A_DEGREE = 4
+DECAY = 3.0
 
 
 def gram(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -81,6 +86,39 @@ def between_slices(
     """
     means, counts = group_means(X, labels)
     return gram(np.sqrt(counts)[:, None] * means)
+
+
+def rank_polynomials(ranks: NDArray[np.intp]) -> NDArray[np.float64]:
+    r"""Build smooth, decaying functions of the rank of the response.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_rows,), int
+        Dense rank 0, 1, ... of each row's response; equal for tied responses.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_polynomials)
+        Columns :math:`\sqrt{w_b} f_b` with :math:`\sum_l f_b(l) = 0`,
+        :math:`f_b' f_c = \delta_{bc}` without ties, and
+        :math:`w_b = e^{-(b-1)/3}`, b = 1, ..., at most 12.
+
+    Notes
+    -----
+    The polynomials are orthonormal on the equally spaced ranks (discrete Legendre
+    polynomials). Tied rows get the average over every order of them, which is a
+    projection: the columns stay a contraction, so that the kernel is dominated by the
+    covariance in the Loewner order.
+    """
+    n_rows = len(ranks)
+    degree = int(np.clip(n_rows // ROWS_A_DEGREE, 1, MAX_DEGREE))
+    places = (2.0 * np.arange(n_rows) + 1.0) / n_rows - 1.0
+    powers = np.polynomial.legendre.legvander(places, degree)
+    functions = np.linalg.qr(powers)[0][:, 1:] * np.exp(-np.arange(degree) / 2 / DECAY)
+    sizes = np.bincount(ranks)
+    starts = np.cumsum(sizes) - sizes
+    averages = np.add.reduceat(functions, starts, axis=0) / sizes[:, None]
+    return np.asarray(averages[ranks])
 
 
 def within_pairs(

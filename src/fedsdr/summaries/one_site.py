@@ -1,14 +1,19 @@
 """From the rows of one site to its summary."""
 
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
 from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import between_slices, gram, within_pairs
+from fedsdr.summaries.kernels import (
+    between_slices,
+    gram,
+    rank_polynomials,
+    within_pairs,
+)
 from fedsdr.summaries.slicing import (
     MIN_ROWS,
     Target,
@@ -19,7 +24,7 @@ from fedsdr.summaries.slicing import (
 )
 from fedsdr.summaries.summary import Summary
 
-Kernel = Literal["slices", "pairs"]
+Kernel = Literal["slices", "pairs", "smooth"]
 
 
 def summarize(
@@ -49,10 +54,13 @@ def summarize(
         Rows in a slice of a continuous response, at least 2.
     n_slices : int or None, default=None
         Number of slices, at least 2. When given, `slice_size` is not looked at.
-    kernel : {"slices", "pairs"}, default="slices"
+    kernel : {"slices", "pairs", "smooth"}, default="slices"
         "slices": between-slice covariance (eq2.6a). "pairs": sigma minus the
         two-point estimate of the within covariance (eq2.6), which needs no slices
-        but may have negative eigenvalues.
+        but may have negative eigenvalues. "smooth": polynomials of the rank of y in
+        place of slice indicators (see `rank_polynomials`), less noisy and without a
+        slice size to choose. Classes always are slices of their own, for "smooth" as
+        for "slices".
     target : {"auto", "continuous", "classes"}, default="auto"
         What a numeric `y` is; "auto" takes few whole values for classes, see
         `is_discrete`.
@@ -99,8 +107,10 @@ def summarize(
     >>> summary.n_rows, summary.n_features
     (100, 3)
     """
-    if kernel not in ("slices", "pairs"):
-        raise InputError(f"kernel must be 'slices' or 'pairs', got {kernel!r}")
+    if kernel not in get_args(Kernel):
+        raise InputError(
+            f"kernel must be 'slices', 'pairs' or 'smooth', got {kernel!r}"
+        )
     if on_degenerate not in ("raise", "zero"):
         raise InputError(
             f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
@@ -117,15 +127,27 @@ def summarize(
             raise SiteError(site, problem, remedy)
         remedy = "it contributes its covariance only"
         warnings.warn(describe_site(site, problem, remedy), SiteWarning, stacklevel=2)
-        between = np.zeros_like(scatter)
-    elif kernel == "pairs":
+        return Summary(len(y), scatter, np.zeros_like(scatter))
+    if kernel == "pairs":
         between = scatter - within_pairs(centred, ranks, ordered=not discrete)
-    elif discrete:
-        between = between_slices(centred, ranks)
-    else:
+        # W = I - A with A made of pairs: half of its eigenvalues are 1, half are -1.
+        return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
+    if kernel == "smooth" and not discrete:
+        functions = rank_polynomials(ranks)
+        overlap = functions.T @ functions
+        return Summary(
+            len(y),
+            scatter,
+            gram(functions.T @ centred),
+            freedom=float(np.trace(overlap)),
+            freedom_squared=float((overlap**2).sum()),
+        )
+    labels = ranks
+    if not discrete:
         labels = cut_ordered(y, count_slices(len(y), slice_size, n_slices, site))
-        between = between_slices(centred, labels)
-    return Summary(len(y), scatter, between)
+    between = between_slices(centred, labels)
+    freedom = float(labels.max())
+    return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
 
 
 def _centre(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """The only thing about its rows that a site ever needs to tell."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,16 @@ class Summary:
         Sum of :math:`n_i \hat\Sigma_i`, each site centred on its own mean.
     between : array-like of shape (n_features, n_features)
         Sum of :math:`n_i T_i`.
+    n_sites : int, default=1
+        Number of sites behind the sums.
+    freedom, freedom_squared : float, default=0
+        Sums of :math:`\mathrm{tr} W_i` and :math:`\mathrm{tr} W_i^2`, where
+        :math:`n_i T_i = X_i' W_i X_i` for centred rows. For slices both are the number
+        of slices minus one.
 
     Notes
     -----
+    If y says nothing about x, T is on average `noise_floor` times sigma.
     With N rows over all sites (section 2.1 of the paper)
 
     .. math:: \hat\Sigma = \sum_i \frac{n_i}{N} \hat\Sigma_i , \qquad
@@ -36,6 +43,9 @@ class Summary:
     n_rows: int
     scatter: NDArray[np.float64]
     between: NDArray[np.float64]
+    n_sites: int = 1
+    freedom: float = 0.0
+    freedom_squared: float = 0.0
 
     def __post_init__(self) -> None:
         if self.n_rows < 1:
@@ -63,6 +73,16 @@ class Summary:
         """Pooled covariance of E[x | y], shape (n_features, n_features)."""
         return self.between / self.n_rows
 
+    @property
+    def noise_floor(self) -> float:
+        """Generalised eigenvalue of (T, sigma) that noise alone gives on average."""
+        return self.freedom / max(self.n_rows - self.n_sites, 1)
+
+    @property
+    def effective_freedom(self) -> float:
+        """Degrees of freedom of the chi-square with the mean and variance of noise."""
+        return self.freedom**2 / self.freedom_squared if self.freedom_squared else 0.0
+
     def __add__(self, other: "Summary") -> "Summary":
         if not isinstance(other, Summary):
             return NotImplemented
@@ -75,6 +95,9 @@ class Summary:
             n_rows=self.n_rows + other.n_rows,
             scatter=self.scatter + other.scatter,
             between=self.between + other.between,
+            n_sites=self.n_sites + other.n_sites,
+            freedom=self.freedom + other.freedom,
+            freedom_squared=self.freedom_squared + other.freedom_squared,
         )
 
     def __radd__(self, other: object) -> "Summary":
@@ -102,7 +125,7 @@ class Summary:
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise InputError("scale must be positive and finite in every column")
         both = np.outer(scale, scale)
-        return Summary(self.n_rows, self.scatter / both, self.between / both)
+        return replace(self, scatter=self.scatter / both, between=self.between / both)
 
     def subset(self, index: ArrayLike) -> "Summary":
         """Summarise the same rows with some of the columns.
@@ -119,7 +142,7 @@ class Summary:
         """
         block = np.arange(self.n_features)[np.asarray(index)]
         both = np.ix_(block, block)
-        return Summary(self.n_rows, self.scatter[both], self.between[both])
+        return replace(self, scatter=self.scatter[both], between=self.between[both])
 
     def allclose(self, other: "Summary", rtol: float = 1e-12) -> bool:
         """Compare with another summary up to rounding.

@@ -1,0 +1,6 @@
+"""scikit-learn estimators."""
+
+from fedsdr.estimators.sir import SIR
+from fedsdr.estimators.sparse import SSIR, FedSSIR
+
+__all__ = ["SIR", "SSIR", "FedSSIR"]

@@ -1,0 +1,63 @@
+"""What all reducers share: transform, names, tags."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fedsdr.summaries import check_target
+
+
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Linear reduction ``X @ directions_``.
+
+    Rows are not centred: sites may have means of their own, and the position of the
+    origin says nothing about y that the reduced variables do not.
+    """
+
+    directions_: NDArray[np.float64]
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Reduce rows to the directions found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_directions)
+            Reduced variables.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return rows @ self.directions_
+
+    def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Check rows and responses with scikit-learn's own validation."""
+        # Categories keep their meaning only if they are looked at first.
+        responses = None if y is None else check_target(y)
+        rows, responses = validate_data(self, X, responses, dtype=np.float64)
+        return rows, responses
+
+    def _feature_names(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{j}" for j in range(self.n_features_in_))
+        return tuple(str(name) for name in names)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.directions_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,188 @@
+"""How many directions: BIC, votes, and a test on sparse fits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fedsdr.exceptions import InputError
+from fedsdr.selection.refit import leading_directions
+from fedsdr.solver import Solution, solve
+from fedsdr.summaries import Summary
+
+# 95 % point of the Tracy-Widom law (beta = 1).
+TRACY_WIDOM_95 = 0.98
+
+
+def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
+    r"""Choose K by the BIC-type criterion eq2.14a.
+
+    Parameters
+    ----------
+    kernel : array-like of shape (d, d)
+        Covariance of E[x | y].
+    n_rows : int
+        Rows behind it.
+    max_directions : int
+        Largest K considered.
+
+    Returns
+    -------
+    int
+        The maximiser of :math:`n \sum_{j \le k} \lambda_j^2 / \sum_j \lambda_j^2 -
+        C_n k(k+1)/2` with :math:`C_n = \sqrt n + \frac12 \log n` and
+        :math:`\lambda_j` the eigenvalues of the kernel.
+    """
+    squares = np.sort(np.linalg.eigvalsh(np.asarray(kernel)))[::-1] ** 2
+    total = squares.sum()
+    if total == 0.0:
+        raise InputError("the kernel is zero: y says nothing about the columns of X")
+    k = np.arange(1, min(max_directions, max(squares.size - 1, 1)) + 1)
+    charge = np.sqrt(n_rows) + 0.5 * np.log(n_rows)
+    criterion = n_rows * np.cumsum(squares)[k - 1] / total - charge * k * (k + 1) / 2
+    return int(k[np.argmax(criterion)])
+
+
+def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
+    """Take the mode of the sites' choices.
+
+    Parameters
+    ----------
+    votes : array-like of int
+        What `bic_dimension` chose at each site.
+    generator : numpy.random.Generator
+        Decides between equally frequent choices, as in the paper.
+
+    Returns
+    -------
+    int
+        The dimension elected.
+    """
+    values, counts = np.unique(np.asarray(votes), return_counts=True)
+    return int(generator.choice(values[counts == counts.max()]))
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionTest:
+    """Evidence for one more direction.
+
+    Attributes
+    ----------
+    n_directions : int
+        Dimension under test.
+    n_selected : int
+        Variables of the sparse fit with that many directions.
+    eigenvalue : float
+        Smallest of its leading generalised eigenvalues.
+    noise_ratio : float
+        That eigenvalue over the noise floor.
+    evidence, needed : float
+        Log likelihood ratio, and the threshold.
+    accepted : bool
+        Whether the direction is real.
+    """
+
+    n_directions: int
+    n_selected: int
+    eigenvalue: float
+    noise_ratio: float
+    evidence: float
+    needed: float
+    accepted: bool
+
+
+def judge_direction(
+    summary: Summary, solution: Solution, bic_choice: int
+) -> DimensionTest:
+    r"""Test whether the last direction of a sparse fit is more than noise.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites.
+    solution : Solution
+        Of eq2.10 with k directions.
+    bic_choice : int
+        What `bic_dimension` chose for the same sums.
+
+    Returns
+    -------
+    DimensionTest
+        With the verdict.
+
+    Notes
+    -----
+    Let :math:`\lambda_k` be the k-th generalised eigenvalue on the selected variables,
+    :math:`\varphi` the noise floor, q the effective degrees of freedom and
+    :math:`x = \max(\lambda_k / \varphi, 1)`. With the means of x given y as random
+    effects the log likelihood ratio is :math:`q(x - 1 - \log x)`. It must exceed
+    :math:`2 \log d`, and :math:`2 \log d + 2 \log N` when BIC says fewer directions.
+    Since the k-th direction is the best of many, x must also exceed the 95 % point of
+    the largest root of noise on as many variables (Tracy and Widom; Johnstone 2001).
+    """
+    k, active = solution.n_directions, solution.active
+    d, n = summary.n_features, summary.n_rows
+    q, floor = summary.effective_freedom, summary.noise_floor
+    needed = 2 * np.log(max(d, 2)) + (2 * np.log(n) if bic_choice < k else 0.0)
+    eigenvalue = 0.0
+    if active.size >= k:
+        part = summary.subset(active)
+        spectrum = leading_directions(part.sigma, part.kernel, k)[1]
+        eigenvalue = float(spectrum[k - 1]) if spectrum.size >= k else 0.0
+    ratio = max(eigenvalue / floor, 1.0) if floor > 0 else 1.0
+    evidence = q * (ratio - 1.0 - np.log(ratio))
+    edge = _largest_noise_root(max(q - 1.0, 1.0), max(active.size - k + 1, 1)) / max(
+        q, 1.0
+    )
+    return DimensionTest(
+        n_directions=k,
+        n_selected=int(active.size),
+        eigenvalue=eigenvalue,
+        noise_ratio=float(ratio),
+        evidence=float(evidence),
+        needed=float(needed),
+        accepted=bool(evidence > needed and ratio > edge),
+    )
+
+
+def sparse_dimension(
+    summary: Summary, penalty: float, max_directions: int, tol: float
+) -> tuple[Solution, tuple[DimensionTest, ...]]:
+    """Add directions as long as each is more than noise.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites, columns on a common scale.
+    penalty : float
+        rho for every fit.
+    max_directions : int
+        Largest K considered.
+    tol : float
+        Relative gap of every fit.
+
+    Returns
+    -------
+    solution : Solution
+        Of eq2.10 with the K chosen.
+    tests : tuple of DimensionTest
+        One for every direction after the first that was looked at.
+    """
+    sigma, kernel = summary.sigma, summary.kernel
+    chosen = solve(sigma, kernel, 1, penalty, tol=tol)
+    bic_choice = bic_dimension(kernel, summary.n_rows, max_directions)
+    tests: list[DimensionTest] = []
+    for k in range(2, min(max_directions, summary.n_features) + 1):
+        candidate = solve(sigma, kernel, k, penalty, tol=tol, warm_start=chosen)
+        tests.append(judge_direction(summary, candidate, bic_choice))
+        if not tests[-1].accepted:
+            break
+        chosen = candidate
+    return chosen, tuple(tests)
+
+
+def _largest_noise_root(freedom: float, n_variables: int) -> float:
+    """95 % point of the largest eigenvalue of a white Wishart matrix."""
+    root: float = np.sqrt(freedom) + np.sqrt(n_variables)
+    spread = root * (1 / np.sqrt(freedom) + 1 / np.sqrt(n_variables)) ** (1 / 3)
+    return float(root**2 + TRACY_WIDOM_95 * spread)
