@@ -1,0 +1,53 @@
+"""The command line: ``fedsdr demo`` and ``fedsdr fit``.
+
+Commands import what computes inside their functions, so that ``--help`` and a
+mistyped option answer at once.
+"""
+
+from typing import Annotated
+
+import typer
+
+from fedsdr import __version__
+from fedsdr.cli.demo import demo
+from fedsdr.cli.fit import fit
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="fedsdr",
+    help="Find the few variables and directions that carry what x says about y.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Its tracebacks can show local variables, and these are people's rows.
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(fit)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"fedsdr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Find the few variables and directions that carry what x says about y."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="fedsdr")

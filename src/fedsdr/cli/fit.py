@@ -1,0 +1,128 @@
+"""``fedsdr fit``: a sparse central subspace from a file with a site column."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fedsdr.cli import tables
+from fedsdr.cli.options import read_n_directions, read_penalty, split_names
+from fedsdr.cli.screen import Screen, check_writable
+
+if TYPE_CHECKING:
+    from fedsdr.data import Table
+    from fedsdr.result import Result
+
+
+def fit(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="CSV or Parquet file.", show_default=False),
+    ],
+    target: Annotated[
+        str, typer.Option(help="Column of the response.", show_default=False)
+    ],
+    site_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says which site a row belongs to. Without it, all rows "
+            "are one site's."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the result; result.json unless --json is given.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Covariates, separated by commas. Default: every other column."
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to leave out, separated by commas."),
+    ] = None,
+    n_directions: Annotated[
+        str, typer.Option(help="Dimension: auto, bic, votes, or a number.")
+    ] = "auto",
+    penalty: Annotated[
+        str, typer.Option(help="Penalty: universal, holdout, moments, or a number.")
+    ] = "universal",
+    kernel: Annotated[
+        Literal["smooth", "slices", "pairs"],
+        typer.Option(help="How the mean of x given y is estimated."),
+    ] = "smooth",
+    slice_size: Annotated[
+        int, typer.Option(min=2, help="Rows in a slice of a continuous response.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON, and only that.")
+    ] = False,
+) -> None:
+    """Select variables and directions from a file with one row an observation.
+
+    Every site is centred on its own mean, so the sites may lie far apart.
+    """
+    settings = {
+        "n_directions": read_n_directions(n_directions),
+        "penalty": read_penalty(penalty),
+        "kernel": kernel,
+        "slice_size": slice_size,
+        "random_state": seed,
+    }
+    wanted, unwanted = split_names(columns), split_names(drop)
+    if out is None and not json:
+        out = Path("result.json")
+    screen = Screen(quiet=json)
+    with screen.polite():
+        check_writable(out)
+        with screen.stage(f"Reading {file.name}") as stage:
+            from fedsdr.data import read_table
+
+            table = read_table(file, target, site_column, wanted, unwanted or ())
+            stage.done = _describe(file, table)
+        with screen.stage("Fitting") as stage:
+            result = _estimate(table, settings)
+            stage.done = "Chose the dimension and the penalty, fitted, certified"
+        text = result.to_json(out)
+    if json:
+        typer.echo(text)
+    else:
+        _show(screen, result, out)
+
+
+def _estimate(table: "Table", settings: dict[str, Any]) -> "Result":
+    from fedsdr import FedSSIR
+
+    return FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
+
+
+def _describe(file: Path, table: "Table") -> str:
+    text = f"Read {len(table.X)} rows of {table.X.shape[1]} variables from {file.name}"
+    if table.unnamed:
+        text += f", without {table.unnamed} column(s) that have no name"
+    return text
+
+
+def _show(screen: Screen, result: "Result", out: Path | None) -> None:
+    chosen = len(result.selected)
+    rows = [
+        ("rows", f"{result.n_rows} in {result.n_sites} site(s)"),
+        ("dimension", f"{result.n_directions}"),
+        ("eigenvalues", tables.eigenvalues(result)),
+        ("selected", f"{chosen} of {len(result.feature_names)} variables"),
+        ("penalty", f"{result.penalty:.4g}"),
+        ("certificate", tables.certificate(result)),
+    ]
+    screen.out.print()
+    screen.out.print(tables.variables(result))
+    screen.out.print(tables.facts(rows))
+    screen.out.print()
+    if out is not None:
+        screen.say(f'Wrote {out}. In Python: fedsdr.result.Result.from_json("{out}")')

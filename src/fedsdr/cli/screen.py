@@ -1,0 +1,110 @@
+"""What a command shows: results on stdout, everything else on stderr."""
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from numpy.linalg import LinAlgError
+from rich.console import Console
+from rich.text import Text
+
+from fedsdr.exceptions import InputError
+
+#: Exit code for input that the caller can mend.
+BAD_INPUT = 2
+
+#: A study may have hundreds of sites that are too small, each with its warning.
+SHOWN_WARNINGS = 8
+
+
+@dataclass
+class Stage:
+    """One step of a command; `done` is the line that stays when it is over."""
+
+    done: str
+
+
+class Screen:
+    """Two consoles: one for results, one for progress, warnings and errors.
+
+    Parameters
+    ----------
+    quiet : bool, default=False
+        Show no progress, for output that a machine reads.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._warned: set[str] = set()
+        # Numbers in our sentences need no colour of their own.
+        self.out = Console(highlight=False)
+        self.err = Console(stderr=True, highlight=False)
+
+    @contextmanager
+    def stage(self, doing: str) -> Iterator["Stage"]:
+        """Show a spinner while something runs, then say what was done, and how fast."""
+        stage = Stage(doing)
+        start = time.perf_counter()
+        if self.quiet:
+            yield stage
+            return
+        with self.err.status(Text(f"{doing} ..."), spinner="line"):
+            yield stage
+        seconds = time.perf_counter() - start
+        self.err.print(Text(f"{stage.done} ({seconds:.1f} s)", style="dim"))
+
+    def say(self, line: str) -> None:
+        """Print a line as it is: unwrapped, and with brackets that are no markup."""
+        self.out.print(Text(line), soft_wrap=True)
+
+    @contextmanager
+    def polite(self) -> Iterator[None]:
+        """Turn complaints about the input into one line and an exit code.
+
+        Everything else keeps its traceback: it is our mistake, not the caller's.
+        """
+        with warnings.catch_warnings():
+            # All of ours are UserWarnings, as is scikit-learn's ConvergenceWarning.
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = self._show_warning
+            try:
+                yield
+            except LinAlgError:
+                raise
+            except ValueError as error:
+                self._count_hidden_warnings()
+                self._complain("Error", str(error), "bold red")
+                raise typer.Exit(BAD_INPUT) from None
+            self._count_hidden_warnings()
+
+    def _show_warning(
+        self, message: Warning | str, *_where: object, **_more: object
+    ) -> None:
+        if str(message) not in self._warned:
+            self._warned.add(str(message))
+            if len(self._warned) <= SHOWN_WARNINGS:
+                self._complain("Warning", str(message), "yellow")
+
+    def _count_hidden_warnings(self) -> None:
+        hidden = len(self._warned) - SHOWN_WARNINGS
+        if hidden > 0:
+            self._complain("Warning", f"and {hidden} more warnings", "yellow")
+
+    def _complain(self, kind: str, message: str, style: str) -> None:
+        # One line a message, however long: it may be searched for.
+        line = " ".join(message.split())
+        self.err.print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse an output file before the work, not after it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file for the result")
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: {path.parent} does not exist")

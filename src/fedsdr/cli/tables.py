@@ -1,0 +1,79 @@
+"""How a result looks on a screen."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from fedsdr.result import Result
+
+#: Variables that the screen shows; the file has all of them.
+SHOWN = 25
+
+
+def facts(rows: list[tuple[str, str]]) -> Table:
+    """Lay out names and what they stand for."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def variables(
+    result: "Result", truth: NDArray[np.bool_] | None = None
+) -> RenderableType:
+    """List the selected variables and their coefficients, beside the truth if known."""
+    support = np.asarray(result.support, dtype=bool)
+    listed = np.flatnonzero(support if truth is None else support | truth)
+    size = np.linalg.norm(result.directions[listed], axis=1)
+    shown = np.sort(listed[np.argsort(-size, kind="stable")[:SHOWN]])
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("variable", no_wrap=True)
+    if truth is not None:
+        table.add_column("selected")
+        table.add_column("true")
+    for k in range(result.directions.shape[1]):
+        table.add_column(f"direction {k + 1}", justify="right")
+    for j in shown:
+        marks = [] if truth is None else [_yes_no(support[j]), _yes_no(truth[j])]
+        numbers = [_coefficient(value) for value in result.directions[j]]
+        table.add_row(Text(result.feature_names[j]), *marks, *numbers)
+    rest = len(listed) - len(shown)
+    if not rest:
+        return table
+    return Group(table, f"... and {rest} with smaller coefficients, in the file.\n")
+
+
+def certificate(result: "Result") -> str:
+    """Say what is proved about the convex problem that selects the variables."""
+    # A gap of zero is a gap below rounding.
+    gap = max(result.gap, float(np.finfo(float).eps))
+    proof = (
+        f"objective {result.objective:.9g}, dual bound {result.dual_bound:.9g}: "
+        f"proved within {gap:.1e} (relative) of the optimum"
+    )
+    return proof if result.converged else f"{proof}, less than asked for"
+
+
+def eigenvalues(result: "Result") -> str:
+    """Show how much of each direction's variance the response explains."""
+    values = ", ".join(f"{value:.3f}" for value in result.eigenvalues)
+    return f"{values} (share of each direction's variance that y explains)"
+
+
+def _yes_no(value: np.bool_) -> str:
+    return "yes" if value else "no"
+
+
+def _coefficient(value: float) -> str:
+    if not value:
+        return "0"
+    # Coefficients are in the user's units, and a large unit has a small one.
+    return f"{value:.3f}" if abs(value) >= 0.0005 else f"{value:.1e}"

@@ -1,0 +1,206 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedsdr import FedSSIR
+from fedsdr.metrics import subspace_distance
+from fedsdr.result import Result
+
+MEANT = ("--target", "y", "--site-column", "hospital")
+
+
+def test_the_file_has_what_python_finds(run, csv, hospitals, tmp_path) -> None:
+    outcome = run("fit", csv, *MEANT, "--out", "found.json")
+    assert outcome.exit_code == 0
+    found = Result.from_json(tmp_path / "found.json")
+    X = hospitals.filter(like="lab")
+    model = FedSSIR(n_directions="auto", penalty="universal", random_state=0)
+    model.fit(X, hospitals["y"], sites=hospitals["hospital"])
+    assert found.selected == tuple(X.columns[model.support_])
+    assert subspace_distance(found.directions, model.directions_) < 1e-6
+    assert (found.n_rows, found.n_sites) == (400, 4)
+
+
+def test_the_screen_says_what_was_found(run, csv) -> None:
+    outcome = run("fit", csv, *MEANT)
+    assert "400 in 4 site(s)" in outcome.stdout
+    assert "2 of 8 variables" in outcome.stdout
+    assert "lab1" in outcome.stdout
+    assert "lab2" not in outcome.stdout
+    assert "proved within" in outcome.stdout
+    assert "Wrote result.json" in outcome.stdout
+    assert "Read 400 rows of 8 variables" in outcome.stderr
+    assert "\x1b" not in outcome.output
+
+
+def test_parquet_gives_the_same_as_csv(run, csv, hospitals, tmp_path) -> None:
+    hospitals.to_parquet(tmp_path / "patients.parquet")
+    outcomes = [
+        run("fit", name, *MEANT, "--json") for name in (csv, "patients.parquet")
+    ]
+    first, second = (Result.from_json(outcome.stdout) for outcome in outcomes)
+    np.testing.assert_allclose(first.directions, second.directions, atol=1e-10)
+
+
+def test_json_is_alone_on_stdout_and_writes_only_if_asked(run, csv, tmp_path) -> None:
+    outcome = run("fit", csv, *MEANT, "--json")
+    assert json.loads(outcome.stdout)["n_rows"] == 400
+    assert outcome.stderr == ""
+    assert not (tmp_path / "result.json").exists()
+    outcome = run("fit", csv, *MEANT, "--json", "--out", "here.json")
+    assert json.loads((tmp_path / "here.json").read_text()) == json.loads(
+        outcome.stdout
+    )
+
+
+def test_options_reach_the_estimator(run, csv) -> None:
+    outcome = run(
+        "fit", csv, *MEANT, "--json", "--n-directions", 2, "--penalty", 0.03,
+        "--kernel", "slices", "--slice-size", 10, "--seed", 7,
+        "--columns", "lab3,lab1", "--columns", "lab5", "--drop", "lab5",
+    )  # fmt: skip
+    found = Result.from_json(outcome.stdout)
+    assert found.feature_names == ("lab3", "lab1")
+    assert found.penalty == pytest.approx(0.03)
+    assert found.settings["n_directions"] == 2
+    assert found.settings["kernel"] == "slices"
+    assert found.settings["slice_size"] == 10
+    assert found.settings["random_state"] == 7
+
+
+def test_without_a_site_column_there_is_one_site(run, csv) -> None:
+    outcome = run("fit", csv, "--target", "y", "--drop", "hospital", "--json")
+    assert Result.from_json(outcome.stdout).n_sites == 1
+
+
+def test_classes_may_be_text(run, hospitals, tmp_path) -> None:
+    hospitals["y"] = np.where(hospitals["y"] > 1, "ill", "well")
+    hospitals.to_csv(tmp_path / "classes.csv", index=False)
+    outcome = run("fit", "classes.csv", *MEANT, "--json")
+    assert Result.from_json(outcome.stdout).n_directions == 1
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(
+    run, hospitals, tmp_path
+) -> None:
+    renamed = hospitals.rename(columns={"lab1": "[red]lab1[/red]"})
+    renamed.to_csv(tmp_path / "[b].csv", index=False)
+    outcome = run("fit", "[b].csv", *MEANT)
+    assert "[red]lab1[/red]" in outcome.stdout
+    assert "[b].csv" in outcome.stderr
+
+
+def test_a_name_with_a_comma_can_be_quoted(run, hospitals, tmp_path) -> None:
+    renamed = hospitals.rename(columns={"lab1": "lab, first"})
+    renamed.to_csv(tmp_path / "r.csv", index=False)
+    outcome = run("fit", "r.csv", *MEANT, "--columns", '"lab, first", lab3', "--json")
+    assert Result.from_json(outcome.stdout).feature_names == ("lab, first", "lab3")
+
+
+# --- bad input ----------------------------------------------------------------------
+
+
+def expect_one_line(outcome, *words: str) -> None:
+    """Exit code 2, nothing on stdout, no traceback, one line that says it."""
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    lines = outcome.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("Error: ")
+    for word in words:
+        assert word in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("nowhere.csv", "--target", "y"), "nowhere.csv does not exist"),
+        (("patients.csv", "--target", "z"), "target 'z' is not in the file"),
+        (
+            ("patients.csv", "--target", "y", "--site-column", "hopsital"),
+            "did you mean 'hospital'?",
+        ),
+        (("patients.csv", "--target", "y"), "not numbers: hospital"),
+        (
+            ("patients.csv", *MEANT, "--out", "no/such/folder/r.json"),
+            "no/such/folder does not exist",
+        ),
+        (("patients.csv", *MEANT, "--out", "."), "is a folder"),
+    ],
+)
+def test_mistakes_are_one_line(run, csv, words, expected) -> None:
+    expect_one_line(run("fit", *words), expected)
+
+
+def test_missing_values_are_one_line(run, hospitals, tmp_path) -> None:
+    hospitals.loc[:4, "lab2"] = np.nan
+    hospitals.to_csv(tmp_path / "gaps.csv", index=False)
+    expect_one_line(run("fit", "gaps.csv", *MEANT), "lab2 (5) of 400 rows")
+
+
+def test_a_constant_response_is_one_line(run, hospitals, tmp_path) -> None:
+    hospitals["y"] = 1.5
+    hospitals.to_csv(tmp_path / "flat.csv", index=False)
+    outcome = run("fit", "flat.csv", *MEANT)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.strip().splitlines()[-1].startswith("Error: ")
+
+
+def test_a_short_site_is_one_warning(run, hospitals, tmp_path) -> None:
+    small = hospitals.iloc[:1].assign(hospital="tiny [site]")
+    pd.concat([hospitals, small]).to_csv(tmp_path / "short.csv", index=False)
+    outcome = run("fit", "short.csv", *MEANT, "--json")
+    assert outcome.exit_code == 0
+    (line,) = outcome.stderr.strip().splitlines()
+    assert line.startswith("Warning: Site 'tiny [site]' has 1 row(s)")
+    json.loads(outcome.stdout)
+
+
+def test_many_warnings_are_counted(run, hospitals, tmp_path) -> None:
+    sites = [*hospitals["hospital"][:380], *(f"tiny{i}" for i in range(20))]
+    hospitals.assign(hospital=sites).to_csv(tmp_path / "short.csv", index=False)
+    outcome = run("fit", "short.csv", *MEANT, "--json")
+    lines = outcome.stderr.strip().splitlines()
+    assert len(lines) == 9
+    assert lines[-1] == "Warning: and 12 more warnings"
+
+
+def test_small_coefficients_are_not_shown_as_nothing(run, hospitals, tmp_path) -> None:
+    hospitals.assign(lab1=hospitals["lab1"] * 1e6).to_csv(tmp_path / "r.csv")
+    outcome = run("fit", "r.csv", *MEANT)
+    assert "without 1 column(s) that have no name" in outcome.stderr
+    (line,) = [row for row in outcome.stdout.splitlines() if " lab1 " in row]
+    assert 1e-8 < abs(float(line.split()[1])) < 1e-5
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--n-directions", "0"),
+        ("--n-directions", "two"),
+        ("--n-directions", "1.5"),
+        ("--penalty", "-1"),
+        ("--penalty", "nan"),
+        ("--penalty", "inf"),
+        ("--penalty", "small"),
+        ("--kernel", "rbf"),
+        ("--slice-size", "1"),
+        ("--seed", "-1"),
+    ],
+)
+def test_options_out_of_range(run, csv, words) -> None:
+    outcome = run("fit", csv, *MEANT, *words)
+    assert outcome.exit_code == 2
+    assert words[0] in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_our_own_mistakes_keep_their_traceback(run, csv, monkeypatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise np.linalg.LinAlgError("no convergence")
+
+    monkeypatch.setattr(FedSSIR, "fit", broken)
+    with pytest.raises(np.linalg.LinAlgError):
+        run("fit", csv, *MEANT)
