@@ -138,7 +138,6 @@ def _show(
         ("oracle", f"{figures['oracle_distance']:.3f}, told the true variables"),
         ("certificate", tables.certificate(result)),
     ]
-    screen.out.print()
     screen.out.print(tables.variables(result, data.support))
     screen.out.print(tables.facts(rows))
     screen.out.print()

@@ -58,7 +58,7 @@ def fit(
         typer.Option(help="How the mean of x given y is estimated."),
     ] = "smooth",
     slice_size: Annotated[
-        int, typer.Option(min=2, help="Rows in a slice of a continuous response.")
+        int, typer.Option(min=2, help="Rows in a slice, for --kernel slices.")
     ] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
@@ -120,7 +120,6 @@ def _show(screen: Screen, result: "Result", out: Path | None) -> None:
         ("penalty", f"{result.penalty:.4g}"),
         ("certificate", tables.certificate(result)),
     ]
-    screen.out.print()
     screen.out.print(tables.variables(result))
     screen.out.print(tables.facts(rows))
     screen.out.print()

@@ -1,0 +1,119 @@
+"""The README does what it says: its blocks are run, in order, in one folder.
+
+``python tests/test_readme.py`` writes the output of its commands anew.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
+
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks() -> list[tuple[str, str]]:
+    return BLOCK.findall(README)
+
+
+def run_python(code: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    return printed.getvalue()
+
+
+def run_command(command: str) -> str:
+    folder = Path(sys.executable).parent
+    finished = subprocess.run(
+        [folder / shlex.split(command)[0], *shlex.split(command)[1:]],
+        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=True,
+    )  # fmt: skip
+    return finished.stdout.decode()
+
+
+def assert_same_text(found: str, shown: str) -> None:
+    """Equal words; numbers to what another BLAS may change, and times not at all."""
+    texts = [re.sub(r"\(\d+\.\d s\)", "(time)", text) for text in (found, shown)]
+    skeletons = [NUMBER.sub("#", text).split() for text in texts]
+    assert skeletons[0] == skeletons[1]
+    for new, old in zip(*(NUMBER.findall(text) for text in texts), strict=True):
+        # Powers of ten are gaps: any that the solver is content with will do.
+        if "e" in new or "e" in old:
+            assert float(new) < 1e-5
+        else:
+            assert float(new) == pytest.approx(float(old), rel=0.01, abs=0.002)
+
+
+def run_blocks() -> list[tuple[str, str, str]]:
+    """Kind of each block, what it shows, and what running it shows now."""
+    printed, found = "", []
+    for kind, text in blocks():
+        now = text
+        if kind == "python":
+            printed = run_python(text)
+        elif kind == "text":
+            now = printed
+        elif kind == "console":
+            prompt = text.splitlines()[0]
+            now = f"{prompt}\n{run_command(prompt.removeprefix('$ '))}"
+        found.append((kind, text, now))
+    return found
+
+
+@pytest.mark.e2e
+def test_every_block_gives_what_is_shown(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = run_blocks()
+    assert {kind for kind, *_ in found} == {"bash", "python", "text", "console"}
+    for _, shown, now in found:
+        assert_same_text(now, shown)
+
+
+def test_the_commands_to_install_exist() -> None:
+    lines = [
+        line.split("#")[0].split()
+        for kind, text in blocks()
+        if kind == "bash"
+        for line in text.splitlines()
+    ]
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for words in lines:
+        if words[0] == "make":
+            assert words[1] in targets
+        else:
+            assert words == ["pip", "install", "-c", "constraints.txt", "."]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("http") or (ROOT / target).exists()
+
+
+def refresh() -> None:
+    """Replace what the README shows by what its blocks give now."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        found = iter(run_blocks())
+
+    def renew(_: re.Match[str]) -> str:
+        kind, _, now = next(found)
+        lines = "\n".join(line.rstrip() for line in now.rstrip().splitlines())
+        return f"```{kind}\n{lines}\n```"
+
+    (ROOT / "README.md").write_text(BLOCK.sub(renew, README), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    refresh()
