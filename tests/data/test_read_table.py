@@ -185,7 +185,7 @@ def test_files_that_are_not_tables(name, content, words, complaint) -> None:
         ({"target": "Y"}, "did you mean 'y'?"),
         ({"site_column": "hospitals"}, "site column 'hospitals' is not in the file"),
         ({"site_column": "hospitals"}, "did you mean 'hospital'?"),
-        ({"columns": ["age", "wieght"]}, "did you mean 'weight'?"),
+        ({"columns": ["age", "weights"]}, "did you mean 'weight'?"),
         ({"drop": ["doses"]}, "did you mean 'dose'?"),
         ({"site_column": "y"}, "both the target and the site column"),
         ({"columns": ["age", "y"]}, "'y' is the target and cannot be a covariate"),
