@@ -70,7 +70,11 @@ class Anderson:
         if used < 2:
             return image
         gram = self._gram[:used, :used].copy()
-        gram[np.diag_indices(used)] += RIDGE * np.trace(gram)
+        ridge = RIDGE * np.trace(gram)
+        if ridge < np.finfo(np.float64).tiny:
+            # The iteration has arrived: nothing moves from one step to the next.
+            return image
+        gram[np.diag_indices(used)] += ridge
         weights = np.linalg.solve(gram, self._residuals[:used] @ residual)
         return image - weights @ self._steps[:used]
 

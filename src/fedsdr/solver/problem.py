@@ -268,6 +268,8 @@ def _symmetric(matrix: ArrayLike, name: str) -> Matrix:
 
 
 def _is_singular(sigma: Matrix) -> bool:
+    if not sigma.size:
+        return False
     factor, failed = scipy.linalg.lapack.dpotrf(sigma, lower=True)
     if failed:
         return True

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.exceptions import ConvergenceWarning, InputError
-from fedsdr.solver.certificate import relative_gap
+from fedsdr.solver.certificate import Bounded, relative_gap
 from fedsdr.solver.linearized_admm import solve_linearized
 from fedsdr.solver.problem import Indices, Matrix, Problem
 from fedsdr.solver.solution import Solution
@@ -114,7 +114,11 @@ def solve_problem(
             f"warm_start has {warm_start.n_features} variables, the problem "
             f"{problem.n_features}"
         )
-    if method == "working-set":
+    if method == "working-set" and problem.penalty >= np.abs(problem.kernel).max():
+        # Z = T lies in the box and proves that zero is optimal, without rounding.
+        nothing = np.empty(0, dtype=np.intp)
+        found = Bounded(nothing, np.empty((0, 0)), problem.kernel, 0.0, 0.0, 0)
+    elif method == "working-set":
         start = None
         if warm_start is not None:
             start = (warm_start.active, warm_start.pi_active, warm_start.dual)
