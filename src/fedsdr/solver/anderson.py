@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 # Relative ridge of the least squares problem, and how much worse than the best so far
-# a residual may get before the memory is dropped.
+# a residual may get before the extrapolation that led there is taken back.
 RIDGE = 1e-12
 PATIENCE = 2.0
 
@@ -42,6 +42,7 @@ class Anderson:
         self._count = 0
         self._best = np.inf
         self._last: tuple[Vector, Vector] | None = None
+        self._plain: Vector | None = None
 
     def next(self, point: Vector, image: Vector) -> Vector:
         """Propose the next point.
@@ -56,16 +57,20 @@ class Anderson:
         Returns
         -------
         ndarray of shape (size,)
-            The image itself while there is nothing to extrapolate from.
+            The image itself while there is nothing to extrapolate from; where the last
+            proposal has turned out badly, the image that it was made from.
         """
         residual = image - point
         norm = float(np.sqrt(residual @ residual))
-        if norm > PATIENCE * self._best:
+        if norm > PATIENCE * self._best and self._plain is not None:
+            safe = self._plain
             self.reset()
+            return safe
         self._best = min(self._best, norm)
         if self._last is not None:
             self._remember(image - self._last[0], residual - self._last[1])
         self._last = (image, residual)
+        self._plain = image
         used = min(self._count, self._memory)
         if used < 2:
             return image

@@ -6,7 +6,9 @@ pieces split off,
 
     min -<T, X> + rho |Z|_1 + indicator(H)   s.t.   X = Z,   S X S = H,
 
-the X update is one linear system, diagonal in the eigenbasis of Sigma.
+the X update is one linear system, diagonal in the eigenbasis of Sigma. Where Sigma is
+singular, H >= 0 does not make X positive semi-definite, and a third piece X = P >= 0
+does.
 """
 
 import numpy as np
@@ -17,28 +19,40 @@ from fedsdr.solver.certificate import Bounded, relative_gap
 from fedsdr.solver.problem import SINGULAR, Indices, Matrix, Problem
 from fedsdr.solver.projection import project_spectrum, soft_threshold
 
-# Step sizes: nu starts at a multiple of the mean eigenvalue and grows with the
-# iterations (primal errors fall like 1 / (nu k)), at geometrically spaced times because
-# a change of nu costs the acceleration its memory. Tuned on the paper's settings.
+# Step sizes: nu starts at a multiple of the mean eigenvalue. In large problems it grows
+# with the iterations (primal errors fall like 1 / (nu k)), at times that are spaced
+# geometrically because a change of nu costs the acceleration its memory; not where
+# Sigma is singular, because Pi may be large there. Where the gap no longer falls, other
+# sizes are tried in turn. Tuned on the paper's settings.
+LARGE = 60
 NU_START = 2.5
-NU_GROWTH = 80.0
+NU_GROWTH = 1 / 80
 FIRST_CHANGE = 50
+STALLED = 0.7
+STALL_AFTER = 80
+STALL_FACTORS = (0.04, 1.0, 0.2, 5.0)
 RELAXATION = 1.3
 MEMORY = 20
 CHECK_EVERY = 20
 
 
+State = list[Matrix]
+
+
 class _Splitting:
-    """Iterates of the splitting, H and everything around it in Sigma's eigenbasis."""
+    """Maps of the splitting; H and everything around it in Sigma's eigenbasis.
+
+    A state is a list of points, one for every piece: Z, H and, for a singular Sigma, P.
+    """
 
     def __init__(self, problem: Problem) -> None:
         values, self.basis = np.linalg.eigh(problem.sigma)
-        kept = values > SINGULAR * values[-1]
+        kept = values > (SINGULAR * values[-1] if problem.singular else 0.0)
         root = np.sqrt(np.where(kept, values, 0.0))
         inverse = np.where(kept, 1.0 / np.where(kept, root, 1.0), 0.0)
         self.weights = np.outer(root, root)
         self.inverse_weights = np.outer(inverse, inverse)
-        self.shrink = 1.0 / (1.0 + self.weights**2)
+        self.shrink = 1.0 / (1.0 + problem.singular + self.weights**2)
         self.problem = problem
         self.kernel = self.rotate(problem.kernel)
         self.rank_guess = problem.n_directions + 4
@@ -52,6 +66,28 @@ class _Splitting:
     def whiten(self, dual: Matrix) -> Matrix:
         return self.rotate(self.problem.kernel - dual) * self.inverse_weights
 
+    def begin(self, pi: Matrix, dual: Matrix, nu: float) -> State:
+        """Start from a primal and a dual point."""
+        cone = [pi] if self.problem.singular else []
+        spectral = self.weights * self.rotate(pi) + self.whiten(dual) / nu
+        return [pi + dual / nu, spectral, *cone]
+
+    def proximal(self, points: State, nu: float) -> State:
+        """Apply to every point the proximal map of its piece."""
+        images = [
+            soft_threshold(points[0], self.problem.penalty / nu),
+            self.project(points[1]),
+        ]
+        return images + [_positive_part(point) for point in points[2:]]
+
+    def linear(self, points: State, nu: float) -> State:
+        """Find the X nearest to all points, less T / nu, as every piece sees it."""
+        entries = sum(points[2:], start=points[0])
+        pull = self.rotate(entries) + self.weights * points[1]
+        x = (self.kernel / nu + pull) * self.shrink
+        entries = self.unrotate(x)
+        return [entries, self.weights * x] + [entries] * (len(points) - 2)
+
     def top_eigenvalues(self, dual: Matrix) -> Matrix:
         d, k = self.problem.n_features, self.problem.n_directions
         return scipy.linalg.eigh(
@@ -64,7 +100,7 @@ class _Splitting:
     def project(self, point: Matrix) -> Matrix:
         """Project onto the Fantope, computing only the eigenpairs that survive."""
         d = point.shape[0]
-        if d < 60:
+        if d < LARGE:
             values, vectors = np.linalg.eigh(point)
         else:
             values, vectors = self._leading_eigenpairs(point)
@@ -118,71 +154,97 @@ def solve_dense(
 
     Notes
     -----
-    The state is the pair of points that the two proximal maps are applied to; from it
-    follow Z (soft thresholding) and H (projection onto the Fantope), and
-    :math:`\nu` times what they cut off is a dual point.
+    The state holds the points that the proximal maps are applied to; from it follow
+    Z (soft thresholding) and H (projection onto the Fantope), and :math:`\nu` times
+    what they cut off is a dual point.
     """
     split = _Splitting(problem)
     rho, d = problem.penalty, problem.n_features
-    pi, dual = start or (
-        np.zeros((d, d)),
-        np.clip(problem.kernel, -rho, rho),
-    )
+    pi, dual = start or (np.zeros((d, d)), np.clip(problem.kernel, -rho, rho))
     scale = np.clip(split.top_eigenvalues(dual), 0.0, None).mean()
     best = _Best(problem, split)
-    best.offer_dual_pair(dual, split.whiten(dual))
+    best.offer_dual(dual)
     if start is not None:
         best.offer_primal(pi)
     if scale == 0.0:
         return best.solution(0)
-    nu = nu_start = NU_START * scale
+    grows = d >= LARGE and not problem.singular
+    schedule = _StepSizes(NU_START * scale, NU_GROWTH if grows else 0.0)
+    nu = schedule.start
+    points = split.begin(pi, dual, nu)
     upper = np.triu_indices(d)
-    anderson = Anderson(2 * upper[0].size, MEMORY)
-    entry = pi + dual / nu
-    spectral = split.weights * split.rotate(pi) + split.whiten(dual) / nu
-    change_at = FIRST_CHANGE
+    anderson = Anderson(len(points) * upper[0].size, MEMORY)
     for iteration in range(1, max_iter + 1):
-        z = soft_threshold(entry, rho / nu)
-        h = split.project(spectral)
+        images = split.proximal(points, nu)
+        cut = [point - image for point, image in zip(points, images, strict=True)]
         if iteration % CHECK_EVERY == 0:
-            best.offer_primal_pair(z, h)
-            best.offer_dual_pair(nu * (entry - z), nu * (spectral - h))
+            best.offer_images(images)
+            best.offer_multipliers([nu * part for part in cut])
             if best.gap <= tol:
                 return best.solution(iteration)
-        if iteration >= change_at:
-            change_at = 2 * iteration
-            grown = nu_start * (1.0 + iteration / NU_GROWTH)
-            entry = z + (entry - z) * (nu / grown)
-            spectral = h + (spectral - h) * (nu / grown)
-            nu = grown
+            schedule.note(iteration, best.gap)
+        if schedule.is_due(iteration):
+            changed = schedule.next(iteration)
+            points = [b + a * (nu / changed) for a, b in zip(cut, images, strict=True)]
+            nu = changed
             anderson.reset()
             continue
-        pull = split.rotate(2.0 * z - entry) + split.weights * (2.0 * h - spectral)
-        x = (split.kernel / nu + pull) * split.shrink
-        entry_next = entry + RELAXATION * (split.unrotate(x) - z)
-        spectral_next = spectral + RELAXATION * (split.weights * x - h)
-        entry, spectral = _extrapolate(
-            anderson, upper, (entry, spectral), (entry_next, spectral_next)
-        )
+        reflected = [b - a for a, b in zip(cut, images, strict=True)]
+        consensus = split.linear(reflected, nu)
+        moved = [
+            point + RELAXATION * (x - image)
+            for point, x, image in zip(points, consensus, images, strict=True)
+        ]
+        points = _extrapolate(anderson, upper, points, moved)
     return best.solution(max_iter)
 
 
 def _extrapolate(
-    anderson: Anderson,
-    upper: tuple[Indices, Indices],
-    point: tuple[Matrix, Matrix],
-    image: tuple[Matrix, Matrix],
-) -> tuple[Matrix, Matrix]:
-    """Accelerate two symmetric matrices, packed as triangles."""
-    pack = [np.concatenate([m[upper] for m in pair]) for pair in (point, image)]
-    halves = np.split(anderson.next(*pack), 2)
+    anderson: Anderson, upper: tuple[Indices, Indices], points: State, moved: State
+) -> State:
+    """Accelerate symmetric matrices, packed as triangles."""
+    pack = [np.concatenate([m[upper] for m in state]) for state in (points, moved)]
     unpacked = []
-    for half in halves:
-        matrix = np.empty_like(point[0])
-        matrix[upper] = half
-        matrix.T[upper] = half
+    for triangle in np.split(anderson.next(*pack), len(points)):
+        matrix = np.empty_like(points[0])
+        matrix[upper] = triangle
+        matrix.T[upper] = triangle
         unpacked.append(matrix)
-    return unpacked[0], unpacked[1]
+    return unpacked
+
+
+def _positive_part(matrix: Matrix) -> Matrix:
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.clip(values, 0.0, None)) @ vectors.T
+
+
+class _StepSizes:
+    """When to change nu, and to what."""
+
+    def __init__(self, start: float, growth: float) -> None:
+        self.start, self._growth = start, growth
+        self._change_at = FIRST_CHANGE
+        self._mark, self._marked_at = np.inf, 0
+        self._stalls, self._factor = 0, 1.0
+        self._is_stalled = False
+
+    def note(self, iteration: int, gap: float) -> None:
+        """Watch the gap for a stall."""
+        if gap < STALLED * self._mark:
+            self._mark, self._marked_at = gap, iteration
+        patience = STALL_AFTER + iteration // 5
+        self._is_stalled = iteration - self._marked_at >= patience
+
+    def is_due(self, iteration: int) -> bool:
+        return self._is_stalled or iteration >= self._change_at
+
+    def next(self, iteration: int) -> float:
+        if self._is_stalled:
+            self._factor = STALL_FACTORS[self._stalls % len(STALL_FACTORS)]
+            self._stalls += 1
+            self._marked_at, self._is_stalled = iteration, False
+        self._change_at = max(self._change_at, 2 * iteration)
+        return self._factor * self.start * (1.0 + self._growth * iteration)
 
 
 class _Best:
@@ -198,29 +260,34 @@ class _Best:
     def gap(self) -> float:
         return relative_gap(self.objective, self.dual_bound)
 
-    def offer_primal_pair(self, z: Matrix, h: Matrix) -> None:
-        """Look at both primal iterates: Z is sparse, H is feasible."""
-        selected = z.any(axis=1)
-        values, vectors = np.linalg.eigh(z[np.ix_(selected, selected)])
-        block = np.zeros_like(z)
-        block[np.ix_(selected, selected)] = (
-            vectors * np.clip(values, 0.0, None)
-        ) @ vectors.T
-        self.offer_primal(block)
+    def offer_images(self, images: State) -> None:
+        """Look at all primal iterates: Z is sparse, H (and P) feasible."""
+        z, h, *cone = images
+        selected = np.flatnonzero(z.any(axis=1))
+        block = np.ix_(selected, selected)
         spectral = self.split.unrotate(h * self.split.inverse_weights)
-        spectral[~selected] = 0.0
-        spectral[:, ~selected] = 0.0
-        self.offer_primal((spectral + spectral.T) / 2)
+        for candidate in (
+            _positive_part(z[block]),
+            spectral[block],
+            *(p[block] for p in cone),
+        ):
+            pi = np.zeros_like(z)
+            pi[block] = (candidate + candidate.T) / 2
+            self.offer_primal(pi)
 
-    def offer_dual_pair(self, dual: Matrix, multiplier: Matrix) -> None:
-        """Look at the multiplier of X = Z, or where Sigma is singular of S X S = H.
+    def offer_multipliers(self, multipliers: State) -> None:
+        r"""Look at the dual point that the multipliers make.
 
-        There T - Z must vanish on the null space of Sigma. T - S Y S does, and so does
-        T - s (T - S Y S), with s such that it fits into the box: T itself vanishes.
+        It is the multiplier of X = Z. Where Sigma is singular that one proves nothing
+        before convergence; T - S Y S - W, with the multipliers Y of S X S = H and
+        :math:`W \preceq 0` of X = P, does, and so does its multiple that fits into the
+        box, because :math:`T \preceq \Sigma`.
         """
-        if self.problem.singular:
+        dual, spectral, *cone = multipliers
+        if cone:
             split = self.split
-            dual = self.problem.kernel - split.unrotate(split.weights * multiplier)
+            dual = self.problem.kernel - split.unrotate(split.weights * spectral)
+            dual = dual - cone[0]
             dual = (dual + dual.T) / 2
             dual *= min(1.0, self.problem.penalty / np.abs(dual).max())
         self.offer_dual(dual)
@@ -232,7 +299,12 @@ class _Best:
             self.objective, self.pi = objective, feasible
 
     def offer_dual(self, dual: Matrix) -> None:
-        bound = self.problem.dual_bound(self.split.top_eigenvalues(dual))
+        values = (
+            self.problem.top_eigenpairs(dual)[0]
+            if self.problem.singular
+            else self.split.top_eigenvalues(dual)
+        )
+        bound = self.problem.dual_bound(values)
         if bound > self.dual_bound:
             self.dual_bound, self.dual = bound, dual
 

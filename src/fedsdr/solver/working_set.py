@@ -56,7 +56,7 @@ def solve_working_set(
     pi, dual = _first_points(problem, start)
     spent, inner_tol = 0, LOOSE
     for _ in range(MAX_SETS):
-        if 2 * active.size > d or spent >= max_iter:
+        if 2 * active.size > d:
             break
         block = np.ix_(active, active)
         inner = solve_dense(
@@ -69,6 +69,9 @@ def solve_working_set(
         found, blame = _certify(problem, active, inner, tol, spent)
         if found.gap <= tol:
             return found
+        if spent >= max_iter:
+            bound = problem.dual_bound(problem.top_eigenpairs(found.dual)[0])
+            return replace(found, dual_bound=bound)
         pi = np.zeros((d, d))
         pi[block], dual = inner.pi, found.dual
         if not blame.any():
@@ -76,7 +79,7 @@ def solve_working_set(
                 break
             inner_tol = TIGHT * tol
         active = np.union1d(active, _worst(blame, max(4, active.size // 3)))
-    whole = solve_dense(problem, tol, max(max_iter - spent, 1), (pi, dual))
+    whole = solve_dense(problem, tol, max_iter - spent, (pi, dual))
     return replace(whole, n_iter=spent + whole.n_iter)
 
 
