@@ -33,6 +33,10 @@ PenaltyRule = Literal["universal", "moments", "holdout"]
 
 # How much the universal penalty is lowered, again and again, until something passes.
 LOWERED = 0.8
+# Smallest penalty that is validated, over the universal one, and the relative gap of
+# the candidates: their ranking needs no more, and the one chosen is solved to `tol`.
+SMALLEST = 0.6
+VALIDATION_TOL = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,11 +317,11 @@ def _choose_penalty(
                 f"{penalty_max(total.kernel):.4g} on nothing is selected"
             )
         return solution, (_row(solution, "given"),)
-    grid = penalty_grid(total.kernel, choices.n_penalties, choices.min_ratio)
+    grid = _grid(total, choices)
     refit = choices.refit is not False
     if rule == "moments":
         scores = validate_by_moments(
-            evidence.folds, k, grid, refit=refit, tol=choices.tol
+            evidence.folds, k, grid, refit=refit, tol=VALIDATION_TOL
         )
         mean = scores.mean(axis=0)
         spread = scores.std(axis=0, ddof=1) if len(scores) > 1 else 0.0 * mean
@@ -327,7 +331,7 @@ def _choose_penalty(
         if evidence.fitting is None or evidence.errors is None:
             raise InputError("penalty='holdout' needs the sites' validation errors")
         _, bases = candidates_on_path(
-            evidence.fitting, k, grid, refit=refit, tol=choices.tol
+            evidence.fitting, k, grid, refit=refit, tol=VALIDATION_TOL
         )
         errors = evidence.errors(bases)
         best = int(np.argmin(errors))
@@ -344,6 +348,14 @@ def _choose_penalty(
         for i, rho in enumerate(grid)
     )
     return solution, rows
+
+
+def _grid(total: Summary, choices: Choices) -> Matrix:
+    """Penalties to validate, none so small that noise would come in by the dozen."""
+    universal = universal_penalty(total.n_features, total.n_rows)
+    floor = SMALLEST * universal / penalty_max(total.kernel)
+    ratio = min(max(choices.min_ratio, floor), 0.9)
+    return penalty_grid(total.kernel, choices.n_penalties, ratio)
 
 
 def _universal(

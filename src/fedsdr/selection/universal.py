@@ -1,14 +1,16 @@
 """A penalty from theory, and what it may have missed."""
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from fedsdr.selection.refit import Matrix, leading_directions
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries import Summary
 
-# Chance, over all variables together, that an addition is noise.
-ADDITION_LEVEL = 0.1
+# Over all variables together: chance that noise enters the directions found, and
+# expected number of noise variables among the additions.
+ENTRY_LEVEL = 0.01
+ADDITION_LEVEL = 0.5
 
 
 def universal_penalty(n_features: int, n_rows: int) -> float:
@@ -37,7 +39,7 @@ def universal_penalty(n_features: int, n_rows: int) -> float:
 
 
 def plug_in_penalty(summary: Summary, solution: Solution) -> float:
-    r"""Level below which noise enters the directions of a fit.
+    r"""Level below which noise enters all directions of a fit.
 
     Parameters
     ----------
@@ -49,14 +51,20 @@ def plug_in_penalty(summary: Summary, solution: Solution) -> float:
     Returns
     -------
     float
-        :math:`\max_k \sqrt{2 \log d\, \lambda_k (1 - \lambda_k) / N} / |v_k|_1`.
+        :math:`\min_k z \sqrt{\lambda_k (1 - \lambda_k) / N} / |v_k|_1` with z the
+        normal quantile that none of d noise variables exceeds, but for 1 % of fits.
+
+    Notes
+    -----
+    The minimum, because the level that a strong direction could do with would cost a
+    weak one its variables.
     """
     part = summary.subset(solution.active)
     vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
     values = np.clip(values[: vectors.shape[1]], 0.0, 1.0)
-    log_d = np.log(max(summary.n_features, 2))
-    levels = np.sqrt(2 * log_d * values * (1 - values) / summary.n_rows)
-    return float((levels / np.abs(vectors).sum(axis=0)).max(initial=0.0))
+    z = norm.isf(ENTRY_LEVEL / 2 / summary.n_features)
+    levels = z * np.sqrt(values * (1 - values) / summary.n_rows)
+    return float((levels / np.abs(vectors).sum(axis=0)).min())
 
 
 def raise_to_plug_in(summary: Summary, solution: Solution, tol: float) -> Solution:
@@ -107,9 +115,9 @@ def add_missed_variables(
     Notes
     -----
     With A selected, a noise variable j adds about :math:`\chi^2_K / (N - m)` to
-    :math:`\sum_{k \le K} \lambda_k`. The best j is added while its gain exceeds the
-    :math:`1 - 0.1/d` quantile. The gains of all j come from one batch of bordered
-    matrices.
+    :math:`\sum_{k \le K} \lambda_k`, less for strong directions. The best j is added
+    while its gain exceeds the :math:`1 - 0.5/d` quantile: half a noise variable a fit
+    at most. The gains of all j come from one batch of bordered matrices.
     """
     support = np.sort(support)
     freedom = max(summary.n_rows - summary.n_sites, 1)
