@@ -1,0 +1,1 @@
+"""A first, quick table: 50 runs of Table 1."""
