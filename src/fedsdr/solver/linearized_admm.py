@@ -1,5 +1,9 @@
 """The paper's iteration (Algorithm 1) on summed matrices, sign corrected."""
 
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
 import numpy as np
 
 from fedsdr.solver.certificate import Bounded
@@ -9,6 +13,24 @@ from fedsdr.solver.projection import project_spectrum, soft_threshold
 CHECK_EVERY = 50
 
 
+class Iterate(NamedTuple):
+    """One step of the iteration.
+
+    Attributes
+    ----------
+    pi : ndarray of shape (d, d)
+        Sparse, neither feasible nor positive semi-definite before convergence.
+    dual : ndarray of shape (d, d)
+        Dual point.
+    change : float
+        Frobenius norm of the step in Pi.
+    """
+
+    pi: Matrix
+    dual: Matrix
+    change: float
+
+
 def solve_linearized(
     problem: Problem,
     tol: float,
@@ -16,7 +38,6 @@ def solve_linearized(
     *,
     stop: str,
     start: Matrix | None = None,
-    nu: float = 1.0,
 ) -> Bounded:
     r"""Run the linearised ADMM of Algorithm 1.
 
@@ -33,13 +54,43 @@ def solve_linearized(
         proves nothing.
     start : ndarray of shape (d, d), optional
         First Pi; the identity, as in the paper, if not given.
-    nu : float, default=1.0
-        ADMM parameter.
 
     Returns
     -------
     Bounded
         Last iterate, made feasible, with the bounds it proves.
+    """
+    iterates = islice(linearized_iterates(problem, start), max(max_iter, 1))
+    for iteration, iterate in enumerate(iterates, start=1):
+        if stop == "change":
+            done = iterate.change < tol
+        elif iteration % CHECK_EVERY == 0:
+            done = bound_iterate(problem, iterate, iteration).gap <= tol
+        else:
+            done = False
+        if done:
+            break
+    return bound_iterate(problem, iterate, iteration)
+
+
+def linearized_iterates(
+    problem: Problem, start: Matrix | None = None, nu: float = 1.0
+) -> Iterator[Iterate]:
+    r"""Iterate Algorithm 1 for as long as the caller likes.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    start : ndarray of shape (d, d), optional
+        First Pi; the identity, as in the paper, if not given.
+    nu : float, default=1.0
+        ADMM parameter.
+
+    Yields
+    ------
+    Iterate
+        Pi and a dual point.
 
     Notes
     -----
@@ -62,8 +113,7 @@ def solve_linearized(
     pi = np.eye(d) if start is None else start
     h = np.eye(d) if start is None else root @ pi @ root
     gamma = np.zeros((d, d))
-    iteration, dual, change = 0, np.zeros((d, d)), np.inf
-    for iteration in range(1, max_iter + 1):
+    while True:
         pull = root @ (root @ pi @ root - h + gamma) @ root
         forward = pi + (problem.kernel - nu * pull) / alpha
         previous, pi = pi, soft_threshold(forward, rho / alpha)
@@ -73,19 +123,28 @@ def solve_linearized(
         clipped = project_spectrum(weights, problem.n_directions)
         h = (axes * clipped) @ axes.T
         gamma = spread - h
-        dual = alpha * (forward - pi)
-        if stop == "change":
-            change = float(np.linalg.norm(pi - previous))
-            if change < tol:
-                break
-        elif iteration % CHECK_EVERY == 0:
-            solution = _bounds(problem, pi, dual, iteration)
-            if solution.gap <= tol:
-                return solution
-    return _bounds(problem, pi, dual, iteration)
+        change = float(np.linalg.norm(pi - previous))
+        yield Iterate(pi, alpha * (forward - pi), change)
 
 
-def _bounds(problem: Problem, pi: Matrix, dual: Matrix, iteration: int) -> Bounded:
+def bound_iterate(problem: Problem, iterate: Iterate, n_iter: int) -> Bounded:
+    """Prove what an iterate can prove.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is being solved.
+    iterate : Iterate
+        Any step.
+    n_iter : int
+        Which one.
+
+    Returns
+    -------
+    Bounded
+        The iterate made feasible, and its dual point put into the box.
+    """
+    pi, dual, _ = iterate
     values, vectors = np.linalg.eigh((pi + pi.T) / 2)
     selected = pi.any(axis=1)
     positive = (vectors * np.clip(values, 0.0, None)) @ vectors.T
@@ -97,4 +156,4 @@ def _bounds(problem: Problem, pi: Matrix, dual: Matrix, iteration: int) -> Bound
     boxed = np.clip((dual + dual.T) / 2, -problem.penalty, problem.penalty)
     bound = problem.dual_bound(problem.top_eigenpairs(boxed)[0])
     everything = np.arange(problem.n_features)
-    return Bounded(everything, feasible, boxed, objective, bound, iteration)
+    return Bounded(everything, feasible, boxed, objective, bound, n_iter)
