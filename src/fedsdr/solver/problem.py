@@ -113,6 +113,27 @@ class Problem:
         """
         return replace(self, penalty=penalty)
 
+    def in_units(self, unit: float) -> "Problem":
+        r"""Measure variances in other units.
+
+        Parameters
+        ----------
+        unit : float
+            Variance that becomes 1.
+
+        Returns
+        -------
+        Problem
+            Solved by :math:`\Pi` times and :math:`Z` over the unit, with the same
+            optimum.
+        """
+        return replace(
+            self,
+            sigma=self.sigma / unit,
+            kernel=self.kernel / unit,
+            penalty=self.penalty / unit,
+        )
+
     @property
     def n_features(self) -> int:
         """Number of variables d."""

@@ -49,8 +49,24 @@ def solve_working_set(
     -----
     Sets are solved loosely as long as some variable outside violates its optimality
     equations, exactly afterwards. Once half of the variables are in, the whole problem
-    is solved at once from where the last set ended.
+    is solved at once from where the last set ended. The covariance is scaled to a mean
+    variance of 1, because step sizes and thresholds are not free of units.
     """
+    unit = float(np.trace(problem.sigma)) / problem.n_features
+    if start is not None:
+        start = (start[0], start[1] * unit, start[2] / unit)
+    found = _solve_scaled(problem.in_units(unit), tol, max_iter, start)
+    rho = problem.penalty
+    dual = np.clip(found.dual * unit, -rho, rho)
+    return replace(found, pi=found.pi / unit, dual=dual)
+
+
+def _solve_scaled(
+    problem: Problem,
+    tol: float,
+    max_iter: int,
+    start: tuple[Indices, Matrix, Matrix] | None,
+) -> Bounded:
     d = problem.n_features
     active = _first_set(problem, start)
     pi, dual = _first_points(problem, start)
