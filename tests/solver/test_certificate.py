@@ -13,6 +13,9 @@ directions = st.integers(1, 4)
 row_counts = st.sampled_from([6, 8, 40])
 penalties = st.floats(1e-3, 2.0)
 
+# A bound that meets the optimum may pass it by the rounding of an eigenvalue.
+ROUNDING = 1e-9
+
 
 def draw(seed: int, n_rows: int, k: int) -> tuple[np.random.Generator, Case]:
     rng = np.random.default_rng(seed)
@@ -30,7 +33,7 @@ def test_no_feasible_point_beats_any_dual_bound(
     found = certify(*case, penalty, pi, dual)
     assert found.infeasibility < 1e-10
     assert found.objective == pytest.approx(objective(case, penalty, pi), abs=1e-10)
-    assert found.objective >= found.dual_bound
+    assert found.objective >= found.dual_bound - ROUNDING
     assert found.dual_bound <= 0.0
 
 
@@ -41,7 +44,8 @@ def test_no_feasible_point_beats_the_solver_s_bound(
     rng, case = draw(seed, n_rows, k)
     penalty = share * case.kernel.max()
     solution = solve(*case, penalty, tol=1e-4)
-    bound = certify(*case, penalty, solution.pi, solution.dual).dual_bound
+    proof = certify(*case, penalty, solution.pi, solution.dual)
+    bound = proof.dual_bound - ROUNDING
     assert bound <= solution.objective
     for _ in range(5):
         assert objective(case, penalty, random_feasible(rng, case)) >= bound
@@ -58,8 +62,8 @@ def test_a_candidate_alone_still_gets_a_true_bound(
     rng, case = draw(seed, n_rows, k)
     found = certify(*case, penalty, random_feasible(rng, case))
     best = solve(*case, penalty, tol=1e-4)
-    assert found.dual_bound <= best.objective
-    assert found.objective >= best.dual_bound
+    assert found.dual_bound <= best.objective + ROUNDING
+    assert found.objective >= best.dual_bound - ROUNDING
 
 
 def test_a_good_candidate_proves_something_without_a_dual(
