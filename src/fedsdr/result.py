@@ -21,7 +21,7 @@ FORMAT = "fedsdr-result/1"
 class Result:
     """What a fit found and how.
 
-    Attributes
+    Parameters
     ----------
     feature_names : tuple of str
         Names of the columns, "x0", "x1", ... where the data had none.
@@ -32,7 +32,7 @@ class Result:
     eigenvalues : ndarray of shape (n_directions,)
         Share of each direction's variance that y explains.
     penalty : float
-        rho, for columns divided by `scale`.
+        Of eq2.10, for columns divided by `scale`.
     objective, dual_bound, gap : float
         Certificate of the convex solution (eq2.10).
     converged : bool

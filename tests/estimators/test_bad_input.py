@@ -64,7 +64,6 @@ def test_values_that_cannot_be_used(model, spoil, message, X, y) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda X, y: (X[:1], y[:1]), "has 1 row"),
         (lambda X, y: (X, np.full(N_ROWS, 0.5)), "constant y"),
         (lambda X, y: (X, np.full(N_ROWS, 1)), "one class"),
         (lambda X, y: (X, np.full(N_ROWS, "well")), "one class"),
@@ -73,6 +72,12 @@ def test_values_that_cannot_be_used(model, spoil, message, X, y) -> None:
 def test_rows_that_say_nothing_about_y(model, spoil, message, X, y) -> None:
     with pytest.raises(SiteError, match=message):
         model.fit(*spoil(X, y))
+
+
+@every_estimator
+def test_one_row(model, X, y) -> None:
+    with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 4"):
+        model.fit(X[:1], y[:1])
 
 
 @every_estimator

@@ -162,7 +162,10 @@ def test_bad_rows_are_refused(change, message: str, X: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "save"}, "kernel must be 'slices', 'pairs' or 'smooth', got 'save'"),
+        (
+            {"kernel": "save"},
+            "kernel must be 'slices', 'pairs' or 'smooth', got 'save'",
+        ),
         ({"on_degenerate": "skip"}, "on_degenerate must be"),
         ({"target": "ordinal"}, "target must be"),
         ({"slice_size": 0}, "slice_size must be at least 2"),

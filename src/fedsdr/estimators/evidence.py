@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 class Slicing:
     """How sites summarise their rows.
 
-    Attributes
+    Parameters
     ----------
     kernel : {"smooth", "slices", "pairs"}
         Kind of kernel.
@@ -45,7 +45,7 @@ class Slicing:
 class Site:
     """The rows of one site, which only it may look at.
 
-    Attributes
+    Parameters
     ----------
     label : object
         Name, None for the only site.
@@ -146,8 +146,9 @@ def gather_evidence(
     discrete = is_discrete(y)
     summary = _Summarizer(slicing, discrete, "raise" if len(parts) == 1 else "zero")
     evidence = Evidence(summary.total(parts))
+    # All rows together have just been judged; a fold may well be too small.
+    summary = replace(summary, on_degenerate="zero")
     with warnings.catch_warnings():
-        # All rows together have just been warned about.
         warnings.simplefilter("ignore", SiteWarning)
         if choices.n_directions == "votes":
             own = [summary(site) for site in parts]

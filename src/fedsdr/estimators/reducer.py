@@ -12,6 +12,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.summaries import check_target
+from fedsdr.summaries.slicing import MIN_ROWS
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -44,7 +45,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Check rows and responses with scikit-learn's own validation."""
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
-        rows, responses = validate_data(self, X, responses, dtype=np.float64)
+        rows, responses = validate_data(
+            self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
+        )
         return rows, responses
 
     def _feature_names(self) -> tuple[str, ...]:

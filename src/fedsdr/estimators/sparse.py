@@ -203,8 +203,18 @@ class SSIR(FedSSIR):
         Rows in a slice.
     refit : bool or float, default=False
         As in `FedSSIR`.
-    standardize, max_directions, n_folds, validation_fraction, n_penalties, min_ratio
-        As in `FedSSIR`.
+    standardize : bool, default=True
+        Put columns on a common scale first.
+    max_directions : int, default=5
+        Largest dimension considered when it is chosen.
+    n_folds : int, default=5
+        For ``penalty="moments"``.
+    validation_fraction : float, default=0.3
+        For ``penalty="holdout"``.
+    n_penalties : int, default=20
+        Size of the grid for "moments" and "holdout".
+    min_ratio : float, default=0.1
+        Smallest penalty of that grid over the one that selects nothing.
     tol : float, default=1e-6
         Relative duality gap.
     random_state : int, RandomState instance, Generator or None, default=None

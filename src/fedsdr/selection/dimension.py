@@ -66,7 +66,7 @@ def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
 class DimensionTest:
     """Evidence for one more direction.
 
-    Attributes
+    Parameters
     ----------
     n_directions : int
         Dimension under test.
@@ -156,7 +156,7 @@ def sparse_dimension(
     summary : Summary
         Sums over all sites, columns on a common scale.
     penalty : float
-        rho for every fit.
+        Of every fit.
     max_directions : int
         Largest K considered.
     tol : float

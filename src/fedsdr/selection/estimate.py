@@ -43,7 +43,7 @@ VALIDATION_TOL = 1e-4
 class Choices:
     """How to choose what the data must decide.
 
-    Attributes
+    Parameters
     ----------
     n_directions : int or {"auto", "bic", "votes"}
         K, or how to choose it.
@@ -79,7 +79,7 @@ class Choices:
 class Evidence:
     """What the sites contributed, summed.
 
-    Attributes
+    Parameters
     ----------
     total : Summary
         Over all rows.
@@ -104,7 +104,7 @@ class Evidence:
 class Estimate:
     """Directions and how they were found.
 
-    Attributes
+    Parameters
     ----------
     directions : ndarray of shape (n_features, n_directions)
         Orthonormal, in the user's units; the largest entry of a column is positive.

@@ -10,7 +10,7 @@ from fedsdr.summaries import Summary
 # Over all variables together: chance that noise enters the directions found, and
 # expected number of noise variables among the additions.
 ENTRY_LEVEL = 0.01
-ADDITION_LEVEL = 0.5
+ADDITIONS = 0.7
 
 
 def universal_penalty(n_features: int, n_rows: int) -> float:
@@ -19,9 +19,9 @@ def universal_penalty(n_features: int, n_rows: int) -> float:
     Parameters
     ----------
     n_features : int
-        d.
+        Number of columns d.
     n_rows : int
-        N over all sites.
+        Rows N over all sites.
 
     Returns
     -------
@@ -114,28 +114,41 @@ def add_missed_variables(
 
     Notes
     -----
-    With A selected, a noise variable j adds about :math:`\chi^2_K / (N - m)` to
-    :math:`\sum_{k \le K} \lambda_k`, less for strong directions. The best j is added
-    while its gain exceeds the :math:`1 - 0.5/d` quantile: half a noise variable a fit
-    at most. The gains of all j come from one batch of bordered matrices.
+    With A selected, a noise variable j adds about
+    :math:`c_k \chi^2_1 / (N - m)` to :math:`\lambda_k`, with
+    :math:`c_k = (1 - \lambda_k) / (1 - \varphi / \lambda_k)` and :math:`\varphi` the
+    noise floor; we take no :math:`c_k` under 1, to be on the safe side where a
+    direction is strong. The best j is added while its gain exceeds what
+    the best of d noise variables exceeds 0.7 times in a fit, on average. The gains of
+    all j come from one batch of bordered matrices.
     """
     support = np.sort(support)
-    freedom = max(summary.n_rows - summary.n_sites, 1)
-    needed = chi2.isf(ADDITION_LEVEL / summary.n_features, n_directions) / freedom
     limit = min(summary.n_features, max(summary.n_rows // 10, support.size))
     while support.size < limit:
-        others, gains = _gains(summary, support, n_directions)
-        best = int(np.argmax(gains)) if gains.size else 0
-        if gains.size == 0 or gains[best] <= needed:
+        others, gains, values = _gains(summary, support, n_directions)
+        if gains.size == 0:
+            break
+        best = int(np.argmax(gains))
+        if gains[best] <= _gain_of_noise(summary, values):
             break
         support = np.sort(np.append(support, others[best]))
     return support
 
 
+def _gain_of_noise(summary: Summary, values: Matrix) -> float:
+    """Quantile of a weighted sum of chi-squares, by matching two moments."""
+    share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
+    weights = np.clip((1.0 - values) / np.clip(1.0 - share, 0.2, None), 1.0, None)
+    scale = (weights**2).sum() / weights.sum()
+    freedom = weights.sum() ** 2 / (weights**2).sum()
+    rows = max(summary.n_rows - summary.n_sites, 1)
+    return float(scale * chi2.isf(ADDITIONS / summary.n_features, freedom) / rows)
+
+
 def _gains(
     summary: Summary, support: np.ndarray, n_directions: int
-) -> tuple[np.ndarray, Matrix]:
-    """Increase of the K leading eigenvalues by each variable outside the support."""
+) -> tuple[np.ndarray, Matrix, Matrix]:
+    """Increase of the K leading eigenvalues by each variable outside, and they."""
     others = np.setdiff1d(np.arange(summary.n_features), support)
     sigma, kernel = summary.sigma, summary.kernel
     inside, across = np.ix_(support, support), np.ix_(support, others)
@@ -154,4 +167,5 @@ def _gains(
     own = np.diag(kernel)[others] - 2 * (shared * moved).sum(axis=0)
     bordered[:, size, size] = (own + values @ shared**2) / left
     top = np.linalg.eigvalsh(bordered)[:, ::-1][:, :n_directions]
-    return others, top.sum(axis=1) - values[:n_directions].sum()
+    leading = values[:n_directions]
+    return others, top.sum(axis=1) - leading.sum(), leading

@@ -13,7 +13,7 @@ from fedsdr.solver.problem import Indices, Matrix, Problem
 class Certificate:
     """What can be proved about a candidate solution.
 
-    Attributes
+    Parameters
     ----------
     objective : float
         Objective of the candidate, after scaling it into the feasible set.
@@ -60,7 +60,7 @@ def relative_gap(objective: float, dual_bound: float) -> float:
 class Bounded:
     """A feasible point, a dual point and the bounds they prove.
 
-    Attributes
+    Parameters
     ----------
     active : ndarray of int
         Variables that `pi` is about.
@@ -106,7 +106,7 @@ def certify(
     n_directions : int
         K, between 1 and d.
     penalty : float
-        rho, positive.
+        Positive; rho of eq2.10.
     pi : array-like of shape (d, d)
         Candidate, symmetric.
     dual : array-like of shape (d, d), optional

@@ -31,7 +31,7 @@ OVER_PROJECTION = 1.8
 class Completion:
     """A dual point on all variables, and who stands in the way of a better one.
 
-    Attributes
+    Parameters
     ----------
     dual : ndarray of shape (d, d)
         Z, in the box.
@@ -143,7 +143,7 @@ def improve_dual(
     active : ndarray of int
         Working set, whose block stays as it is.
     penalty : float
-        rho.
+        Half the width of the box.
     n_steps : int
         Full-size eigendecompositions to spend.
 

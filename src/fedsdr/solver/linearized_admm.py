@@ -16,7 +16,7 @@ CHECK_EVERY = 50
 class Iterate(NamedTuple):
     """One step of the iteration.
 
-    Attributes
+    Parameters
     ----------
     pi : ndarray of shape (d, d)
         Sparse, neither feasible nor positive semi-definite before convergence.

@@ -80,10 +80,16 @@ def solve_path(
         K.
     penalties : sequence of float, optional
         Solved from the largest to the smallest; `penalty_grid` if not given.
-    n_penalties, min_ratio
-        Of the grid.
-    method, tol, max_iter
-        As in `solve`, for every penalty.
+    n_penalties : int, default=20
+        Size of the grid.
+    min_ratio : float, default=0.1
+        Of the grid, see `penalty_grid`.
+    method : {"working-set", "admm"}, default="working-set"
+        As in `solve`.
+    tol : float, default=1e-6
+        Relative gap to reach for every penalty.
+    max_iter : int, default=50000
+        Iterations at most, for every penalty.
 
     Returns
     -------

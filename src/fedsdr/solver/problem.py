@@ -29,7 +29,7 @@ class Problem:
     n_directions : int
         K, between 1 and d.
     penalty : float
-        rho, positive.
+        Positive; rho of eq2.10.
     singular : bool
         Whether sigma is singular to working precision, as it is for N <= d.
 
@@ -192,7 +192,7 @@ class Problem:
         return pi / max(1.0, largest, spectrum.sum() / self.n_directions)
 
     def spectrum(self, pi: Matrix) -> Matrix:
-        r"""Eigenvalues of :math:`H = S \Pi S` that are not trivially zero.
+        r"""Compute the eigenvalues of :math:`H = S \Pi S` that are not trivially zero.
 
         Parameters
         ----------

@@ -12,14 +12,14 @@ from fedsdr.solver.problem import Indices, Matrix
 class Solution:
     """Certified solution of eq2.10.
 
-    Attributes
+    Parameters
     ----------
     n_features : int
         Number of variables d.
     n_directions : int
         K.
     penalty : float
-        rho.
+        Of eq2.10.
     active : ndarray of int
         Variables with a non-zero row in Pi, ascending.
     pi_active : ndarray of shape (n_active, n_active)

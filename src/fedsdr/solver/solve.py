@@ -41,7 +41,7 @@ def solve(
     n_directions : int
         K, between 1 and d.
     penalty : float
-        rho, positive.
+        Positive; rho of eq2.10.
     method : {"working-set", "admm"}, default="working-set"
         "admm" is the paper's linearised ADMM with its sign corrected, for comparison.
     tol : float, default=1e-6
@@ -101,7 +101,15 @@ def solve_problem(
     ----------
     problem : Problem
         What to solve.
-    method, tol, warm_start, max_iter, stop
+    method : {"working-set", "admm"}, default="working-set"
+        As in `solve`.
+    tol : float, default=1e-6
+        As in `solve`.
+    warm_start : Solution, optional
+        As in `solve`.
+    max_iter : int, default=50000
+        As in `solve`.
+    stop : {"gap", "change"}, default="gap"
         As in `solve`.
 
     Returns

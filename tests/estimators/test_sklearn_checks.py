@@ -1,0 +1,30 @@
+"""scikit-learn's own checks, none of them excepted."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fedsdr import SIR, SSIR, FedSSIR
+
+ESTIMATORS = [
+    SIR(),
+    SIR(n_directions=1, kernel="smooth"),
+    SSIR(),
+    SSIR(penalty="universal"),
+    FedSSIR(),
+    FedSSIR(n_directions="bic", penalty="moments", kernel="slices", random_state=0),
+    FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
+    FedSSIR(n_directions=1, refit=0.3),
+]
+
+
+# The checks feed tiny and meaningless data, about which the estimators rightly warn.
+@pytest.mark.filterwarnings("ignore::fedsdr.SiteWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.WeakSignalWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator: BaseEstimator, check: object) -> None:
+    np.random.seed(0)  # noqa: NPY002 (some checks draw from the global stream)
+    check(estimator)
