@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.summaries import summarize
-from fedsdr.summaries.kernels import between_slices, within_pairs
+from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)
@@ -94,3 +94,41 @@ def test_both_kernels_estimate_the_same_matrix(rng: np.random.Generator) -> None
     for kernel in ("slices", "pairs"):
         found = summarize(X, y, slice_size=100, kernel=kernel).kernel
         np.testing.assert_allclose(found, expected, atol=0.03)
+
+
+def test_rank_polynomials_are_decaying_orthonormal_functions_of_the_rank(rng):
+    ranks = rng.permutation(100)
+    functions = rank_polynomials(ranks)
+    expected = np.diag(np.exp(-np.arange(12) / 3.0))
+    np.testing.assert_allclose(functions.T @ functions, expected, atol=1e-12)
+    np.testing.assert_allclose(functions.sum(axis=0), 0.0, atol=1e-12)
+    # The first is linear in the rank, whatever the order of the rows.
+    line = ranks - ranks.mean()
+    assert abs(functions[:, 0] @ line) == pytest.approx(np.linalg.norm(line))
+
+
+def test_tied_rows_share_the_average_of_their_polynomials(rng):
+    untied = rank_polynomials(np.arange(12))
+    tied = rank_polynomials(np.array([0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8]))
+    np.testing.assert_allclose(tied[:3], np.tile(untied[:3].mean(axis=0), (3, 1)))
+    np.testing.assert_allclose(tied[10:], np.tile(untied[10:].mean(axis=0), (2, 1)))
+    np.testing.assert_allclose(tied[3:10], untied[3:10])
+
+
+def test_smooth_kernel_is_dominated_by_the_covariance(rng):
+    X = rng.normal(size=(60, 5))
+    for y in (rng.normal(size=60), np.round(3 * rng.normal(size=60)) + 0.5):
+        summary = summarize(X, y, kernel="smooth", target="continuous")
+        assert np.linalg.eigvalsh(summary.sigma - summary.kernel)[0] > -1e-12
+        assert np.linalg.eigvalsh(summary.kernel)[0] > -1e-12
+        order = rng.permutation(60)
+        again = summarize(X[order], y[order], kernel="smooth", target="continuous")
+        assert summary.allclose(again)
+
+
+def test_smooth_kernel_sees_what_slices_see(rng):
+    X = rng.normal(size=(2000, 3))
+    y = X[:, 0] + 0.5 * rng.normal(size=2000)
+    slices, smooth = (summarize(X, y, kernel=k) for k in ("slices", "smooth"))
+    assert smooth.kernel[0, 0] == pytest.approx(slices.kernel[0, 0], rel=0.1)
+    assert np.abs(smooth.kernel[1:, 1:]).max() < 0.02

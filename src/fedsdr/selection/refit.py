@@ -68,9 +68,10 @@ def refit_directions(
     eigenvalues : ndarray
         Of plain SIR on these variables, descending.
     """
-    index = np.arange(summary.n_features)[np.asarray(support)]
-    if index.size == 0:
+    chosen = np.asarray(support)
+    if chosen.size == 0 or (chosen.dtype == bool and not chosen.any()):
         raise InputError("no variables to refit on: the support is empty")
+    index = np.arange(summary.n_features)[chosen]
     part = summary.subset(index)
     fitted, eigenvalues = leading_directions(part.sigma, part.kernel, n_directions)
     if penalty is not None:

@@ -1,0 +1,76 @@
+"""The penalty from theory and the test for missed variables."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+from fedsdr.selection.universal import (
+    _gains,
+    add_missed_variables,
+    plug_in_penalty,
+    raise_to_plug_in,
+    universal_penalty,
+)
+from fedsdr.solver import solve
+from fedsdr.summaries import Summary, summarize
+
+
+@pytest.fixture
+def total(rng) -> Summary:
+    X = rng.normal(size=(600, 25))
+    y = X[:, 0] + X[:, 1] + 0.4 * X[:, 2] + 0.5 * rng.normal(size=600)
+    summary = summarize(X, y, kernel="smooth")
+    return summary.scaled(np.sqrt(np.diag(summary.sigma)))
+
+
+def test_universal_penalty_is_the_papers_formula() -> None:
+    assert universal_penalty(150, 1000) == 0.5 * np.sqrt(np.log(150) / 1000)
+    assert universal_penalty(1, 100) > 0
+
+
+def test_gains_are_the_increase_of_the_leading_eigenvalues(total) -> None:
+    support = np.array([0, 1])
+
+    def leading(index: list[int]) -> float:
+        block = np.ix_(index, index)
+        values = eigh(total.kernel[block], total.sigma[block], eigvals_only=True)
+        return float(values[::-1][:2].sum())
+
+    others, gains, values = _gains(total, support, 2)
+    assert values.sum() == pytest.approx(leading([0, 1]))
+    for j, gain in zip(others, gains, strict=True):
+        assert gain == pytest.approx(leading([0, 1, j]) - leading([0, 1]), abs=1e-12)
+
+
+def test_a_missed_variable_is_added_and_noise_is_not(total) -> None:
+    found = add_missed_variables(total, np.array([0, 1]), 1)
+    assert found.tolist() == [0, 1, 2]
+    again = add_missed_variables(total, found, 1)
+    np.testing.assert_array_equal(again, found)
+
+
+def test_additions_among_noise_are_as_rare_as_promised(rng) -> None:
+    added = 0
+    for _ in range(40):
+        X = rng.normal(size=(400, 30))
+        y = X[:, 0] + 2.0 * rng.normal(size=400)
+        summary = summarize(X, y, kernel="smooth")
+        added += add_missed_variables(summary, np.array([0]), 1).size - 1
+    assert added / 40 <= 1.0
+
+
+def test_collinear_candidates_are_passed_over(rng) -> None:
+    X = rng.normal(size=(300, 6))
+    X = np.column_stack([X, X[:, 0]])
+    summary = summarize(X, X[:, 0] + 0.1 * rng.normal(size=300), kernel="smooth")
+    assert 6 not in add_missed_variables(summary, np.array([0]), 1)
+
+
+def test_the_plug_in_level_only_ever_raises_the_penalty(total) -> None:
+    low = solve(total.sigma, total.kernel, 1, 0.004)
+    level = plug_in_penalty(total, low)
+    raised = raise_to_plug_in(total, low, 1e-6)
+    assert raised.penalty == level > low.penalty
+    assert raised.active.size <= low.active.size
+    high = solve(total.sigma, total.kernel, 1, 0.2)
+    assert raise_to_plug_in(total, high, 1e-6) is high
