@@ -197,10 +197,12 @@ def test_more_columns_than_rows(rng):
         SIR(1).fit(X, y)
 
 
-def test_noise_alone_warns_that_the_signal_is_weak(rng):
-    X, y = rng.normal(size=(300, 20)), rng.normal(size=300)
-    with pytest.warns(WeakSignalWarning, match="the signal is weak"):
-        FedSSIR().fit(X, y)
+@pytest.mark.parametrize("shape", [(300, 20), (300, 6), (2000, 100)])
+def test_noise_alone_warns_that_the_signal_is_weak(rng, shape):
+    X, y = rng.normal(size=shape), rng.normal(size=shape[0])
+    for sites in (None, np.arange(shape[0]) % 5):
+        with pytest.warns(WeakSignalWarning, match="the signal is weak"):
+            FedSSIR().fit(X, y, sites=sites)
 
 
 def test_duplicated_and_constant_columns(data):

@@ -53,7 +53,7 @@ def test_sparse_test_finds_the_dimension(setting: int, truth: int) -> None:
     rho = universal_penalty(60, total.n_rows)
     solution, tests = sparse_dimension(total, rho, 5, 1e-6)
     assert solution.n_directions == truth
-    assert [test.accepted for test in tests] == [True] * (truth - 1) + [False]
+    assert [test.accepted for test in tests] == [True] * truth + [False]
 
 
 def test_noise_is_rarely_taken_for_a_second_direction(rng) -> None:

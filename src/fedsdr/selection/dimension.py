@@ -167,12 +167,13 @@ def sparse_dimension(
     solution : Solution
         Of eq2.10 with the K chosen.
     tests : tuple of DimensionTest
-        One for every direction after the first that was looked at.
+        One for every direction that was looked at. The first stays whatever its test
+        says, because a subspace without directions would be of no use.
     """
     sigma, kernel = summary.sigma, summary.kernel
     chosen = solve(sigma, kernel, 1, penalty, tol=tol)
     bic_choice = bic_dimension(kernel, summary.n_rows, max_directions)
-    tests: list[DimensionTest] = []
+    tests = [judge_direction(summary, chosen, bic_choice)]
     for k in range(2, min(max_directions, summary.n_features) + 1):
         candidate = solve(sigma, kernel, k, penalty, tol=tol, warm_start=chosen)
         tests.append(judge_direction(summary, candidate, bic_choice))

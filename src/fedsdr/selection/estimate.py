@@ -286,6 +286,14 @@ def _choose_dimension(
         rho = choices.penalty
     rho = min(rho, 0.95 * penalty_max(total.kernel))
     solution, tests = sparse_dimension(total, rho, choices.max_directions, choices.tol)
+    if not tests[0].accepted:
+        warnings.warn(
+            "the signal is weak: even the first direction cannot be told from noise "
+            f"(eigenvalue {tests[0].eigenvalue:.3g}, for noise alone "
+            f"{total.noise_floor:.3g} on average); do not rely on what is selected",
+            WeakSignalWarning,
+            stacklevel=6,
+        )
     rows = tuple(
         {
             "step": "dimension",
@@ -296,7 +304,7 @@ def _choose_dimension(
             "noise_ratio": test.noise_ratio,
             "evidence": test.evidence,
             "needed": test.needed,
-            "chosen": test.accepted,
+            "chosen": test.accepted or test.n_directions == 1,
         }
         for test in tests
     )
