@@ -1,13 +1,8 @@
 """Choosing the dimension, the penalty and the final directions from sums."""
 
 from fedsdr.selection.dimension import bic_dimension, elect_dimension, sparse_dimension
-from fedsdr.selection.estimate import (
-    Choices,
-    Estimate,
-    Evidence,
-    estimate,
-    orthonormal,
-)
+from fedsdr.selection.estimate import Estimate, estimate, orthonormal
+from fedsdr.selection.evidence import Choices, Evidence
 from fedsdr.selection.refit import leading_directions, refit_directions
 from fedsdr.selection.universal import universal_penalty
 from fedsdr.selection.validation import moment_score
