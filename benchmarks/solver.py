@@ -32,8 +32,8 @@ REPEATS = 3
 PATH_SIZE, PATH_PENALTIES = 1000, 20
 # The paper's ADMM is stopped at this multiple of the working set's time, but not
 # before MIN_SECONDS and not after MAX_SECONDS; its ratio is then a lower bound.
-MULTIPLES = {150: 400, 500: 1500}
-MIN_SECONDS, MAX_SECONDS = 30.0, 240.0
+MULTIPLES = {150: 400, 500: 800}
+MIN_SECONDS, MAX_SECONDS = 20.0, 240.0
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ class FedSSIR(Reducer):
         For ``penalty="holdout"``.
     n_penalties : int, default=20
         Size of the grid for "moments" and "holdout".
-    min_ratio : float, default=0.1
+    min_ratio : float, default=0.15
         Smallest penalty of that grid over the one that selects nothing.
     tol : float, default=1e-6
         Relative duality gap of the convex problem.
@@ -114,7 +114,7 @@ class FedSSIR(Reducer):
         n_folds: int = 5,
         validation_fraction: float = 0.3,
         n_penalties: int = 20,
-        min_ratio: float = 0.1,
+        min_ratio: float = 0.15,
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:
@@ -213,7 +213,7 @@ class SSIR(FedSSIR):
         For ``penalty="holdout"``.
     n_penalties : int, default=20
         Size of the grid for "moments" and "holdout".
-    min_ratio : float, default=0.1
+    min_ratio : float, default=0.15
         Smallest penalty of that grid over the one that selects nothing.
     tol : float, default=1e-6
         Relative duality gap.
@@ -255,7 +255,7 @@ class SSIR(FedSSIR):
         n_folds: int = 5,
         validation_fraction: float = 0.3,
         n_penalties: int = 20,
-        min_ratio: float = 0.1,
+        min_ratio: float = 0.15,
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:

@@ -42,7 +42,7 @@ class Choices:
     standardize: bool = True
     max_directions: int = 5
     n_penalties: int = 20
-    min_ratio: float = 0.1
+    min_ratio: float = 0.15
     tol: float = 1e-6
 
 

@@ -32,7 +32,7 @@ def penalty_max(kernel: ArrayLike) -> float:
 
 
 def penalty_grid(
-    kernel: ArrayLike, n_penalties: int = 20, min_ratio: float = 0.1
+    kernel: ArrayLike, n_penalties: int = 20, min_ratio: float = 0.15
 ) -> Matrix:
     """Geometric grid of penalties below the one that selects nothing.
 
@@ -42,7 +42,7 @@ def penalty_grid(
         Covariance of E[x | y].
     n_penalties : int, default=20
         How many, at least 1.
-    min_ratio : float, default=0.1
+    min_ratio : float, default=0.15
         Smallest penalty over `penalty_max`, in (0, 1).
 
     Returns
@@ -65,7 +65,7 @@ def solve_path(
     penalties: Sequence[float] | Matrix | None = None,
     *,
     n_penalties: int = 20,
-    min_ratio: float = 0.1,
+    min_ratio: float = 0.15,
     method: Method = "working-set",
     tol: float = 1e-6,
     max_iter: int = 50_000,
@@ -82,7 +82,7 @@ def solve_path(
         Solved from the largest to the smallest; `penalty_grid` if not given.
     n_penalties : int, default=20
         Size of the grid.
-    min_ratio : float, default=0.1
+    min_ratio : float, default=0.15
         Of the grid, see `penalty_grid`.
     method : {"working-set", "admm"}, default="working-set"
         As in `solve`.
