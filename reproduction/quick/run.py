@@ -52,8 +52,8 @@ def main() -> None:
     """Run what is missing, then write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=50, help="runs a cell")
-    parser.add_argument("--comparison-runs", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=7000)
+    parser.add_argument("--comparison-runs", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=9000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args()

@@ -116,15 +116,15 @@ def judge_direction(
     :math:`\varphi` the noise floor, q the effective degrees of freedom and
     :math:`x = \max(\lambda_k / \varphi, 1)`. With the means of x given y as random
     effects the log likelihood ratio is :math:`q(x - 1 - \log x)`. It must exceed
-    :math:`2 \log d + \log N`, and :math:`2 \log d + 3 \log N` when BIC on the whole
-    kernel says fewer directions.
+    :math:`2 \log d + \frac12 \log N`, and :math:`2 \log d + 3 \log N` when BIC on the
+    whole kernel says fewer directions.
     Since the k-th direction is the best of many, x must also exceed the 95 % point of
     the largest root of noise on as many variables (Tracy and Widom; Johnstone 2001).
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
-    needed = 2 * np.log(max(d, 2)) + (3 if bic_choice < k else 1) * np.log(n)
+    needed = 2 * np.log(max(d, 2)) + (3.0 if bic_choice < k else 0.5) * np.log(n)
     eigenvalue = 0.0
     if active.size >= k:
         part = summary.subset(active)

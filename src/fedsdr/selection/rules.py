@@ -26,7 +26,7 @@ LOWERED = 0.8
 # Smallest penalty that is validated, over the universal one, and the relative gap of
 # the candidates: their ranking needs no more, and the one chosen is solved to `tol`.
 SMALLEST = 0.6
-VALIDATION_TOL = 1e-4
+VALIDATION_TOL = 1e-3
 
 
 def choose_dimension(
