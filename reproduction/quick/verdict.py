@@ -17,9 +17,9 @@ HEADER = """\
 `python -m reproduction.quick`, {date}, commit {commit}; m = 10 sites, d = 150. Seeds of
 the default and the oracles: {seeds}; the defaults were chosen on other seeds.
 
-Bound: the paper's mean plus two of its standard errors (minus, for TPR), and half a unit
-of the last digit that it prints. The oracle is plain SIR on the true variables, K known,
-with our kernel and with the paper's slices of 20."""
+Bound: the paper's mean plus two of its standard errors (minus, for TPR), and half a
+unit of the last digit that it prints. The oracle is plain SIR on the true variables, K
+known, with our kernel and with the paper's slices of 20."""
 SUMMARY = (
     "{better} cells at least as good as the paper's mean, {within} within two standard "
     "errors, {worse} worse. Geometric mean of our Dist over the paper's: {ratio:.3f}."
