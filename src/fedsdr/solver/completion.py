@@ -9,20 +9,23 @@ Let A be the working set and c the other variables. The restricted solution come
 
 If :math:`R(Z) \succeq 0` for some Z in the box that continues :math:`Z_{AA}`, the dual
 value on all variables is the one on A, and the restricted solution is optimal. Since
-:math:`R_{AA}` is singular on the range of :math:`\Pi`, the rows of :math:`R_{cA}` must
-vanish there: linear equations that the box may or may not allow. A variable whose
-equations cannot be met has to enter the working set.
+:math:`R_{AA}` is singular along the eigenvectors of :math:`\lambda_1, \dots, \lambda_K`
+and of what ties with :math:`\mu`, the range of :math:`\Pi` among them, the rows of
+:math:`R_{cA}` must vanish there: linear equations that the box may or may not allow. A
+variable whose equations cannot be met has to enter the working set.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from fedsdr.solver.problem import Indices, Matrix, Problem
 
-# Eigenvalues of H below this do not count as range of Pi.
+# Eigenvalues of H below this do not count as range of Pi, and dual eigenvalues this
+# near to mu, relative to it, count as tied.
 RANGE = 1e-4
+TIED = 1e-3
 ROW_PROJECTIONS = 100
 OVER_PROJECTION = 1.8
 
@@ -72,8 +75,11 @@ def complete_dual(
     """
     rho = problem.penalty
     small = problem.restrict(active)
-    values, vectors = small.top_eigenpairs(dual_active)
+    everything = replace(small, n_directions=active.size)
+    spectrum, axes = everything.top_eigenpairs(dual_active)
+    values, vectors = spectrum[: small.n_directions], axes[:, : small.n_directions]
     level = max(values[-1], 0.0) if values.size == problem.n_directions else 0.0
+    tied = axes[:, spectrum >= (1.0 - TIED) * level]
     moved = problem.sigma[:, active] @ vectors
     slack = (
         level * problem.sigma
@@ -84,9 +90,8 @@ def complete_dual(
     rest = np.setdiff1d(np.arange(problem.n_features), active)
     dual[rest, rest] = rho
     dual[np.ix_(active, active)] = dual_active
-    rows, violation = _meet_equations(
-        -slack[np.ix_(rest, active)], _range_of(small, pi_active), rho
-    )
+    nullspace = _span(np.hstack([_range_of(small, pi_active), tied]))
+    rows, violation = _meet_equations(-slack[np.ix_(rest, active)], nullspace, rho)
     dual[np.ix_(rest, active)] = rows
     dual[np.ix_(active, rest)] = rows.T
     everywhere = np.zeros(problem.n_features)
@@ -186,10 +191,15 @@ def _range_of(small: Problem, pi: Matrix) -> Matrix:
     return (root @ rotation[:, kept]) / np.sqrt(weights[kept])
 
 
+def _span(vectors: Matrix) -> Matrix:
+    """Orthonormal basis of what the columns span."""
+    basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
+    return basis[:, sizes > 1e-6 * sizes.max(initial=0.0)]
+
+
 def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, Matrix]:
-    """Find rows z in the box with z V = target V, near the target."""
+    """Find rows z in the box with z V = target V, near the target; V orthonormal."""
     wanted = target @ basis
-    inverse = np.linalg.pinv(basis)
     rows = np.clip(target, -rho, rho)
     open_rows = np.arange(rows.shape[0])
     for _ in range(ROW_PROJECTIONS):
@@ -198,5 +208,5 @@ def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, 
         open_rows, error = open_rows[unmet], error[unmet]
         if open_rows.size == 0:
             break
-        rows[open_rows] = np.clip(rows[open_rows] + error @ inverse, -rho, rho)
+        rows[open_rows] = np.clip(rows[open_rows] + error @ basis.T, -rho, rho)
     return rows, np.linalg.norm(wanted - rows @ basis, axis=1)
