@@ -8,8 +8,9 @@ import fedsdr
 from fedsdr import ConvergenceWarning, InputError, SiteError, SiteWarning
 
 
-def test_public_names_are_sorted_and_exist() -> None:
-    assert list(fedsdr.__all__) == sorted(fedsdr.__all__)
+def test_public_names_exist_once():
+    # Their order is ruff's business (RUF022).
+    assert len(set(fedsdr.__all__)) == len(fedsdr.__all__)
     assert all(hasattr(fedsdr, name) for name in fedsdr.__all__)
 
 
