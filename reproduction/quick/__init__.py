@@ -1,1 +1,1 @@
-"""A first, quick table: 50 runs of Table 1."""
+"""A first, quick table: FedSSIR on Table 1 of the paper."""

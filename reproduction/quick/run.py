@@ -51,7 +51,7 @@ Key = tuple[int, int, int, str]
 def main() -> None:
     """Run what is missing, then write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=50, help="runs a cell")
+    parser.add_argument("--runs", type=int, default=200, help="runs a cell")
     parser.add_argument("--comparison-runs", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=9000)
     parser.add_argument("--jobs", type=int, default=2)

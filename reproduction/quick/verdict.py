@@ -15,7 +15,8 @@ COLUMNS = ("n", "setting", "metric", "paper", "bound", "fedsdr")
 COLUMNS += ("oracle", "oracle on slices", "verdict")
 HEADER = """\
 `python -m reproduction.quick`, {date}, commit {commit}; m = 10 sites, d = 150. Seeds of
-the default and the oracles: {seeds}; the defaults were chosen on other seeds.
+the default and the oracles: {seeds}, one run each; the defaults were chosen on other
+seeds.
 
 Bound: the paper's mean plus two of its standard errors (minus, for TPR), and half a
 unit of the last digit that it prints. The oracle is plain SIR on the true variables, K
@@ -42,7 +43,7 @@ def write_verdict(folder: Path) -> str:
     runs = pd.read_csv(folder / "runs.csv")
     paper = pd.read_csv(Path(__file__).parent / "paper.csv")
     lines = [
-        "# FedSSIR on the paper's Table 1, 50 runs a cell",
+        "# FedSSIR on the paper's Table 1",
         "",
         HEADER.format(
             date=datetime.now(UTC).date(),
