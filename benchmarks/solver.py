@@ -33,7 +33,7 @@ PATH_SIZE, PATH_PENALTIES = 1000, 20
 # The paper's ADMM is stopped at this multiple of the working set's time, but not
 # before MIN_SECONDS and not after MAX_SECONDS; its ratio is then a lower bound.
 MULTIPLES = {150: 400, 500: 800}
-MIN_SECONDS, MAX_SECONDS = 20.0, 240.0
+MIN_SECONDS, MAX_SECONDS = 15.0, 120.0
 
 
 def main() -> None:

@@ -26,6 +26,8 @@ from fedsdr.solver.problem import Indices, Matrix, Problem
 # near to mu, relative to it, count as tied.
 RANGE = 1e-4
 TIED = 1e-3
+# Two estimates of one vector differ by less than this and count as one.
+DISTINCT = 0.05
 ROW_PROJECTIONS = 100
 OVER_PROJECTION = 1.8
 
@@ -194,7 +196,7 @@ def _range_of(small: Problem, pi: Matrix) -> Matrix:
 def _span(vectors: Matrix) -> Matrix:
     """Orthonormal basis of what the columns span."""
     basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
-    return basis[:, sizes > 1e-6 * sizes.max(initial=0.0)]
+    return basis[:, sizes > DISTINCT * sizes.max(initial=0.0)]
 
 
 def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, Matrix]:
