@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 PAPER_RUNS = 200
-# The paper prints three decimals.
-ROUNDING = 0.0005
 METRICS = ("TPR", "FPR", "Dist")
 COLUMNS = ("n", "setting", "metric", "paper", "bound", "fedsdr")
 COLUMNS += ("oracle", "oracle on slices", "verdict")
@@ -18,9 +16,9 @@ HEADER = """\
 the default and the oracles: {seeds}, one run each; the defaults were chosen on other
 seeds.
 
-Bound: the paper's mean plus two of its standard errors (minus, for TPR), and half a
-unit of the last digit that it prints. The oracle is plain SIR on the true variables, K
-known, with our kernel and with the paper's slices of 20."""
+Bound: the paper's mean plus two of its standard errors (minus, for TPR). The oracle is
+plain SIR on the true variables, K known, with our kernel and with the paper's slices of
+20."""
 SUMMARY = (
     "{better} cells at least as good as the paper's mean, {within} within two standard "
     "errors, {worse} worse. Geometric mean of our Dist over the paper's: {ratio:.3f}."
@@ -74,7 +72,7 @@ def _cells(runs: pd.DataFrame, paper: pd.DataFrame) -> list[str]:
             there = paper.query(
                 "n == @n and setting == @setting and metric == @metric"
             ).iloc[0]
-            error = 2 * there["sd"] / np.sqrt(PAPER_RUNS) + ROUNDING
+            error = 2 * there["sd"] / np.sqrt(PAPER_RUNS)
             sign = -1.0 if metric == "TPR" else 1.0
             bound = there["mean"] + sign * error
             mean = ours[metric].mean()
