@@ -35,7 +35,9 @@ def public_objects(module: ModuleType) -> Iterator[str]:
     for name, item in vars(module).items():
         if name.startswith("_") or getattr(item, "__module__", None) != module.__name__:
             continue
-        if inspect.isfunction(item) or inspect.isclass(item):
+        # The constructor of a protocol is not its own.
+        is_protocol = getattr(item, "_is_protocol", False)
+        if inspect.isfunction(item) or (inspect.isclass(item) and not is_protocol):
             yield f"{module.__name__}.{name}"
         if inspect.isclass(item):
             for member, value in vars(item).items():

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fedsdr.estimators import SIR, SSIR, FedSSIR
+from fedsdr.estimators import SIR, SSIR, FedPCA, FedSSIR
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -17,6 +17,7 @@ __all__ = [
     "SIR",
     "SSIR",
     "ConvergenceWarning",
+    "FedPCA",
     "FedSSIR",
     "InputError",
     "SiteError",

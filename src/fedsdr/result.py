@@ -33,10 +33,13 @@ class Result:
         Share of each direction's variance that y explains.
     penalty : float
         Of eq2.10, for columns divided by `scale`.
-    objective, dual_bound, gap : float
-        Certificate of the convex solution (eq2.10).
+    objective : float
+        Of the convex problem (eq2.10).
+    dual_bound, gap : float or None
+        Its certificate; None where the protocol cannot have one.
     converged : bool
-        Whether the gap is as small as was asked for.
+        Whether the gap is as small as was asked for, or without a certificate whether
+        the protocol's own rule stopped it.
     n_rows, n_sites : int
         Behind the sums.
     scale : ndarray of shape (n_features,)
@@ -55,8 +58,8 @@ class Result:
     eigenvalues: NDArray[np.float64]
     penalty: float
     objective: float
-    dual_bound: float
-    gap: float
+    dual_bound: float | None
+    gap: float | None
     converged: bool
     n_rows: int
     n_sites: int
@@ -176,11 +179,18 @@ def make_result(
         scale=found.scale,
         validation=found.validation,
         settings=settings,
-        provenance=_provenance(),
+        provenance=provenance(),
     )
 
 
-def _provenance() -> dict[str, str]:
+def provenance() -> dict[str, str]:
+    """Say with what and when a result was made.
+
+    Returns
+    -------
+    dict
+        Versions and the time.
+    """
     packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -53,6 +53,8 @@ def variables(
 
 def certificate(result: "Result") -> str:
     """Say what is proved about the convex problem that selects the variables."""
+    if result.gap is None or result.dual_bound is None:
+        return f"objective {result.objective:.9g}, without a certificate"
     # A gap of zero is a gap below rounding.
     gap = max(result.gap, float(np.finfo(float).eps))
     proof = (

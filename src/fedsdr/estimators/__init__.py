@@ -1,6 +1,8 @@
 """scikit-learn estimators."""
 
+from fedsdr.estimators.fed_pca import FedPCA
+from fedsdr.estimators.fed_ssir import FedSSIR
 from fedsdr.estimators.sir import SIR
-from fedsdr.estimators.sparse import SSIR, FedSSIR
+from fedsdr.estimators.ssir import SSIR
 
-__all__ = ["SIR", "SSIR", "FedSSIR"]
+__all__ = ["SIR", "SSIR", "FedPCA", "FedSSIR"]

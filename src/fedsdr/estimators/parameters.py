@@ -10,6 +10,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.selection import Choices
 
 DIMENSION_RULES = ("auto", "bic", "votes")
+PROTOCOLS = ("sums", "paper")
 PENALTY_RULES = ("universal", "moments", "holdout")
 
 
@@ -36,6 +37,7 @@ def check_choices(estimator: Any) -> Choices:
             f"refit must be True, False or a number between 0 and 1, got {p.refit!r}"
         )
     _either(p.max_directions, "max_directions", (), Integral, low=1)
+    _either(p.max_iter, "max_iter", (), Integral, low=1)
     _either(p.n_folds, "n_folds", (), Integral, low=2)
     _either(p.n_penalties, "n_penalties", (), Integral, low=1)
     _either(p.tol, "tol", (), Real, low=0.0, strict=True)
@@ -43,6 +45,8 @@ def check_choices(estimator: Any) -> Choices:
         value = getattr(p, name)
         if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
             raise InputError(f"{name} must be a number between 0 and 1, got {value!r}")
+    if p.protocol not in PROTOCOLS:
+        raise InputError(f"protocol must be one of {PROTOCOLS}, got {p.protocol!r}")
     is_flag = isinstance(p.refit, bool | np.bool_)
     return Choices(
         n_directions=p.n_directions,

@@ -1,9 +1,10 @@
 """All parties in one process, with everything else as between machines."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from fedsdr.federation.transcript import COORDINATOR, Transcript
-from fedsdr.protocols.seam import Failures, Party, Payloads, Refusal, Replies
+from fedsdr.protocols.seam import Failures, Party, Payloads, Replies, fixed_code
 from fedsdr.protocols.wire import decode, encode
 
 Fault = Callable[[str, str, bytes], bytes | None]
@@ -23,12 +24,15 @@ class InProcess:
         the bytes to deliver, or None for a site that is lost.
     driver : str, default="coordinator"
         Name of the party that sends requests.
+    on_error : {"code", "raise"}, default="code"
+        "raise" lets what goes wrong at a site through, for sites that belong to the
+        caller.
 
     Attributes
     ----------
     errors : dict of str to Exception
-        What went wrong at each site of the last exchange. Stays at the site in a real
-        federation; here caller and sites are the same analyst.
+        What went wrong at each site of the last exchange, for tests; between machines
+        it stays at the site.
     """
 
     def __init__(
@@ -38,11 +42,13 @@ class InProcess:
         transcript: Transcript | None = None,
         fault: Fault | None = None,
         driver: str = COORDINATOR,
+        on_error: Literal["code", "raise"] = "code",
     ) -> None:
         self.parties = dict(parties)
         self.transcript = Transcript(keep=False) if transcript is None else transcript
         self.fault = fault
         self.driver = driver
+        self.on_error = on_error
         self.errors: dict[str, Exception] = {}
 
     def __call__(
@@ -91,9 +97,8 @@ class InProcess:
         """Let a site answer; only bytes or a fixed code come back."""
         try:
             return encode(self.parties[site].handle(name, decode(packed)))
-        except Refusal as refusal:
-            self.errors[site] = refusal
-            return refusal.code
         except Exception as error:
+            if self.on_error == "raise":
+                raise
             self.errors[site] = error
-            return "INTERNAL"
+            return fixed_code(error)

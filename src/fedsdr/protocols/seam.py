@@ -8,6 +8,8 @@ continent; an engine is an implementation of these two functions.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from fedsdr.exceptions import InputError
+
 Payload = dict[str, Any]
 Payloads = Mapping[str, Mapping[str, Any]]
 Replies = dict[str, Payload]
@@ -46,6 +48,24 @@ class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
 
     def __str__(self) -> str:
         return self.explanation or CODES[self.code]
+
+
+def fixed_code(error: Exception) -> str:
+    """Reduce whatever went wrong at a site to what may leave it.
+
+    Parameters
+    ----------
+    error : Exception
+        Its text may quote data, so it stays.
+
+    Returns
+    -------
+    str
+        A key of `CODES`.
+    """
+    if isinstance(error, Refusal):
+        return error.code
+    return "INPUT" if isinstance(error, InputError) else "INTERNAL"
 
 
 class Party(Protocol):

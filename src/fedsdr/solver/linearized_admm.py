@@ -107,24 +107,85 @@ def linearized_iterates(
     :math:`Z = T - \nu M^t - \alpha (\Pi^{t+1} - \Pi^t)` a dual point.
     """
     d, rho = problem.n_features, problem.penalty
-    values, vectors = np.linalg.eigh(problem.sigma)
-    root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
-    alpha = 4.0 * nu * values[-1] ** 2
+    root = square_root(problem.sigma)
+    alpha = linearization(problem.sigma, nu)
     pi = np.eye(d) if start is None else start
     h = np.eye(d) if start is None else root @ pi @ root
     gamma = np.zeros((d, d))
+    pull = root @ (root @ pi @ root - h) @ root
     while True:
-        pull = root @ (root @ pi @ root - h + gamma) @ root
         forward = pi + (problem.kernel - nu * pull) / alpha
         previous, pi = pi, soft_threshold(forward, rho / alpha)
-        spread = root @ pi @ root + gamma
-        spread = (spread + spread.T) / 2
-        weights, axes = np.linalg.eigh(spread)
-        clipped = project_spectrum(weights, problem.n_directions)
-        h = (axes * clipped) @ axes.T
-        gamma = spread - h
+        gamma, pull = constrain(pi, gamma, root, problem.n_directions)
         change = float(np.linalg.norm(pi - previous))
         yield Iterate(pi, alpha * (forward - pi), change)
+
+
+def constrain(
+    pi: Matrix, gamma: Matrix, root: Matrix, n_directions: int
+) -> tuple[Matrix, Matrix]:
+    r"""Update H and the multiplier: the half of an iteration that does not see T.
+
+    Parameters
+    ----------
+    pi : ndarray of shape (d, d)
+        New Pi.
+    gamma : ndarray of shape (d, d)
+        Multiplier.
+    root : ndarray of shape (d, d)
+        Square root S of sigma.
+    n_directions : int
+        K.
+
+    Returns
+    -------
+    gamma : ndarray of shape (d, d)
+        New multiplier :math:`\Gamma + S \Pi S - H`.
+    pull : ndarray of shape (d, d)
+        :math:`M = S (S \Pi S - H + \Gamma) S`, for the next Pi update.
+    """
+    image = root @ pi @ root
+    spread = image + gamma
+    spread = (spread + spread.T) / 2
+    weights, axes = np.linalg.eigh(spread)
+    h = (axes * project_spectrum(weights, n_directions)) @ axes.T
+    gamma = spread - h
+    return gamma, root @ (image - h + gamma) @ root
+
+
+def square_root(sigma: Matrix) -> Matrix:
+    """Take the symmetric square root.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (d, d)
+        Positive semi-definite.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        S with ``S @ S`` equal to `sigma`.
+    """
+    values, vectors = np.linalg.eigh(sigma)
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+
+
+def linearization(sigma: Matrix, nu: float = 1.0) -> float:
+    r"""Give the paper's step parameter.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (d, d)
+        Covariance.
+    nu : float, default=1.0
+        ADMM parameter.
+
+    Returns
+    -------
+    float
+        :math:`\alpha = 4 \nu \lambda_{\max}^2(\Sigma)`.
+    """
+    return float(4.0 * nu * np.linalg.eigvalsh(sigma)[-1] ** 2)
 
 
 def bound_iterate(problem: Problem, iterate: Iterate, n_iter: int) -> Bounded:

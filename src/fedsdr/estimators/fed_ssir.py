@@ -1,16 +1,21 @@
-"""Sparse sliced inverse regression, on one data set and over sites."""
+"""Federated sparse sliced inverse regression."""
 
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from fedsdr.estimators.evidence import Slicing, gather_evidence
+from fedsdr.estimators.paper import PaperRun, literal_result
 from fedsdr.estimators.parameters import check_choices, random_generator
 from fedsdr.estimators.reducer import Reducer
-from fedsdr.result import make_result
-from fedsdr.selection import estimate
+from fedsdr.estimators.sites import Communication, connect, cost, split_sites
+from fedsdr.protocols import SiteRows, Terms
+from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
+from fedsdr.result import Result, make_result
+from fedsdr.selection import Choices, estimate
 from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.summaries import is_discrete
 
 
 class FedSSIR(Reducer):
@@ -54,7 +59,13 @@ class FedSSIR(Reducer):
     min_ratio : float, default=0.15
         Smallest penalty of that grid over the one that selects nothing.
     tol : float, default=1e-6
-        Relative duality gap of the convex problem.
+        Relative duality gap of the convex problem. For ``protocol="paper"`` the change
+        of Pi, in Frobenius norm, at which it stops.
+    protocol : {"sums", "paper"}, default="sums"
+        "sums": sites tell sums once and the problem is solved once. "paper":
+        Algorithms 1 and 2 of the paper, a message each way in every iteration.
+    max_iter : int, default=5000
+        Iterations at most, for ``protocol="paper"``.
     random_state : int, RandomState instance, Generator or None, default=None
         Splits rows for "moments" and "holdout" and decides ties between "votes"; the
         defaults use no randomness.
@@ -73,9 +84,12 @@ class FedSSIR(Reducer):
     eigenvalues_ : ndarray of shape (n_directions_,)
         Share of each direction's variance that y explains.
     gap_ : float
-        Certified relative duality gap.
+        Certified relative duality gap; NaN for ``protocol="paper"``, which cannot
+        compute one.
     validation_ : pandas.DataFrame
         The table behind the choices.
+    communication_ : fedsdr.estimators.sites.Communication
+        Rounds, and bytes of each site, that the protocol took.
     result_ : fedsdr.result.Result
         All of it, frozen, with provenance; `to_json` writes it.
     n_features_in_ : int
@@ -90,6 +104,15 @@ class FedSSIR(Reducer):
     symmetric about the mean of the reduced variables, and needs the conditional mean of
     x to be near linear in them. Of duplicated columns either or both may be selected,
     constant columns never are.
+
+    ``protocol="paper"`` is there to be compared with. Its coordinator learns every
+    site's covariance and most of every site's kernel; its fixed point is not a solution
+    of eq2.10; what it selects is the union of what noise selects at each site; it takes
+    thousands of rounds. It knows ``n_directions`` as a number or by votes ("auto" means
+    "votes"), ``penalty`` as a number, "holdout" or "universal" (the formula alone), and
+    does not refit. The paper's whole recipe is
+    ``FedSSIR("votes", penalty="holdout", kernel="slices", standardize=False,
+    protocol="paper")``. See ``docs/methods.md``.
 
     Examples
     --------
@@ -116,6 +139,8 @@ class FedSSIR(Reducer):
         n_penalties: int = 20,
         min_ratio: float = 0.15,
         tol: float = 1e-6,
+        protocol: str = "sums",
+        max_iter: int = 5000,
         random_state: Any = None,
     ) -> None:
         self.n_directions = n_directions
@@ -130,6 +155,8 @@ class FedSSIR(Reducer):
         self.n_penalties = n_penalties
         self.min_ratio = min_ratio
         self.tol = tol
+        self.protocol = protocol
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
@@ -155,139 +182,70 @@ class FedSSIR(Reducer):
         choices = check_choices(self)
         rows, responses = self._validate(X, y)
         generator = random_generator(self.random_state)
+        parts = split_sites(rows, responses, sites, generator)
+        terms = self._terms(choices, responses, strict=len(parts) == 1)
+        run = self._fit_by_sums if self.protocol == "sums" else self._fit_as_in_paper
         with single_threaded_blas():
-            evidence = gather_evidence(
-                rows,
-                responses,
-                sites,
-                Slicing(self.kernel, self.slice_size),
-                choices,
-                n_folds=self.n_folds,
-                validation_fraction=self.validation_fraction,
-                generator=generator,
-            )
-            found = estimate(evidence, choices, generator)
-        total = evidence.total
-        self.result_ = make_result(
-            found,
-            self._feature_names(),
-            n_rows=total.n_rows,
-            n_sites=total.n_sites,
-            settings={"estimator": type(self).__name__, **self.get_params()},
-        )
+            self.result_, self.communication_ = run(parts, terms, choices, generator)
+        found = self.result_
         self.directions_ = np.array(found.directions)
         self.support_ = np.array(found.support)
         self.eigenvalues_ = np.array(found.eigenvalues)
         self.n_directions_ = self.directions_.shape[1]
-        self.penalty_ = found.solution.penalty
-        self.gap_ = found.solution.gap
+        self.penalty_ = found.penalty
+        self.gap_ = np.nan if found.gap is None else found.gap
         self.validation_ = pd.DataFrame(list(found.validation))
         return self
 
-
-class SSIR(FedSSIR):
-    r"""Sparse sliced inverse regression on one data set (Tan et al. 2018).
-
-    The convex estimator eq2.10 on pooled rows, solved to a certified gap, with the
-    paper's slices and without a refit unless asked for.
-
-    Parameters
-    ----------
-    n_directions : int or {"auto", "bic"}, default="bic"
-        Dimension K, or how to choose it.
-    penalty : float or {"moments", "holdout", "universal"}, default="moments"
-        rho, or how to choose it.
-    kernel : {"slices", "smooth", "pairs"}, default="slices"
-        How the movement of x with y is measured.
-    slice_size : int, default=20
-        Rows in a slice.
-    refit : bool or float, default=False
-        As in `FedSSIR`.
-    standardize : bool, default=True
-        Put columns on a common scale first.
-    max_directions : int, default=5
-        Largest dimension considered when it is chosen.
-    n_folds : int, default=5
-        For ``penalty="moments"``.
-    validation_fraction : float, default=0.3
-        For ``penalty="holdout"``.
-    n_penalties : int, default=20
-        Size of the grid for "moments" and "holdout".
-    min_ratio : float, default=0.15
-        Smallest penalty of that grid over the one that selects nothing.
-    tol : float, default=1e-6
-        Relative duality gap.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Splits rows for "moments" and "holdout".
-
-    Attributes
-    ----------
-    directions_ : ndarray of shape (n_features, n_directions_)
-        Orthonormal basis, in the data's own units.
-    support_ : ndarray of bool, shape (n_features,)
-        Selected variables.
-
-    Notes
-    -----
-    Rows of different sites must not be pooled when their means differ: a shift of x
-    between sites looks like a direction. Use `FedSSIR` with ``sites``. For n_folds to
-    make sense there must be at least two rows a fold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fedsdr import SSIR
-    >>> X = np.random.default_rng(0).normal(size=(300, 10))
-    >>> SSIR(1, penalty=0.1).fit(X, X[:, 0] + X[:, 1]).support_.nonzero()[0]
-    array([0, 1])
-    """
-
-    def __init__(
-        self,
-        n_directions: Any = "bic",
-        *,
-        penalty: Any = "moments",
-        kernel: Any = "slices",
-        slice_size: int = 20,
-        refit: Any = False,
-        standardize: bool = True,
-        max_directions: int = 5,
-        n_folds: int = 5,
-        validation_fraction: float = 0.3,
-        n_penalties: int = 20,
-        min_ratio: float = 0.15,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_directions,
-            penalty=penalty,
-            kernel=kernel,
-            slice_size=slice_size,
-            refit=refit,
-            standardize=standardize,
-            max_directions=max_directions,
-            n_folds=n_folds,
-            validation_fraction=validation_fraction,
-            n_penalties=n_penalties,
-            min_ratio=min_ratio,
-            tol=tol,
-            random_state=random_state,
+    def _terms(
+        self, choices: Choices, responses: NDArray[Any], *, strict: bool
+    ) -> Terms:
+        votes = choices.n_directions == "votes"
+        folds = choices.penalty == "moments"
+        holdout = choices.penalty == "holdout"
+        return Terms(
+            n_features=self.n_features_in_,
+            kernel=self.kernel,
+            slice_size=self.slice_size,
+            discrete=is_discrete(responses),
+            max_votes=choices.max_directions if votes else 0,
+            n_folds=self.n_folds if folds else 0,
+            validation_fraction=float(self.validation_fraction) if holdout else 0.0,
+            strict=strict,
         )
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Find the central subspace of one data set.
+    def _settings(self) -> dict[str, Any]:
+        return {"estimator": type(self).__name__, **self.get_params()}
 
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows.
-        y : array-like of shape (n_rows,)
-            Numbers, or classes.
+    def _fit_by_sums(
+        self,
+        parts: dict[str, SiteRows],
+        terms: Terms,
+        choices: Choices,
+        generator: np.random.Generator,
+    ) -> tuple[Result, Communication]:
+        transport = connect({name: PlainSite(rows) for name, rows in parts.items()})
+        add = PlainSum(transport, list(parts))
+        evidence = SumsCoordinator(add, terms).evidence()
+        found = estimate(evidence, choices, generator)
+        total = evidence.total
+        result = make_result(
+            found,
+            self._feature_names(),
+            n_rows=total.n_rows,
+            n_sites=total.n_sites,
+            settings=self._settings(),
+        )
+        return result, cost(transport, list(parts))
 
-        Returns
-        -------
-        SSIR
-            Itself, fitted.
-        """
-        return self._fit(X, y, None)
+    def _fit_as_in_paper(
+        self,
+        parts: dict[str, SiteRows],
+        terms: Terms,
+        choices: Choices,
+        generator: np.random.Generator,
+    ) -> tuple[Result, Communication]:
+        run = PaperRun(terms, choices, self.max_iter)
+        found, communication = run.fit(parts, generator)
+        result = literal_result(found, self._feature_names(), self._settings())
+        return result, communication

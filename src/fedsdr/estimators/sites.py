@@ -1,0 +1,142 @@
+"""The sites of one analyst: parties in one process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fedsdr.exceptions import InputError
+from fedsdr.federation import InProcess, Transcript
+from fedsdr.protocols import Party, SiteRows
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Communication:
+    """What a protocol cost.
+
+    Parameters
+    ----------
+    rounds : int
+        Messages that every site had to answer.
+    n_bytes : dict of str to int
+        Sent and received by each site.
+    """
+
+    rounds: int
+    n_bytes: dict[str, int]
+
+
+def split_sites(
+    X: Matrix, y: NDArray[Any], sites: Any, generator: np.random.Generator
+) -> dict[str, SiteRows]:
+    """Group rows by site.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows of all sites.
+    y : ndarray of shape (n_rows,)
+        Responses.
+    sites : array-like of shape (n_rows,) or None
+        Labels; None for one site.
+    generator : numpy.random.Generator
+        Gives every site a generator of its own.
+
+    Returns
+    -------
+    dict of str to SiteRows
+        By the site's name, in the order of the labels.
+    """
+    groups = group_by_site(sites, len(y))
+    if len(groups) == 1:
+        return {"only": SiteRows(X, y, generator, groups[0][0])}
+    own = generator.spawn(len(groups))
+    return {
+        str(label): SiteRows(X[rows], y[rows], one, label)
+        for (label, rows), one in zip(groups, own, strict=True)
+    }
+
+
+def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Say which rows belong to which site.
+
+    Parameters
+    ----------
+    sites : array-like of shape (n_rows,) or None
+        Labels; None for one site.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    list of tuple (label, rows)
+        Label (None for the only site) and ascending row numbers, sorted by label.
+    """
+    if sites is None:
+        return [(None, np.arange(n_rows))]
+    labels = np.asarray(sites)
+    if labels.ndim != 1 or len(labels) != n_rows:
+        raise InputError(
+            f"sites must give one label for each of the {n_rows} rows, got shape "
+            f"{labels.shape}"
+        )
+    if pd.isna(labels).any():
+        raise InputError(
+            f"sites has {int(pd.isna(labels).sum())} missing label(s): every row must "
+            "belong to a site"
+        )
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InputError(
+            "sites mixes labels of different types, such as text and numbers"
+        ) from error
+    return [
+        (name, np.flatnonzero(codes == code))
+        for code, name in enumerate(names.tolist())
+    ]
+
+
+def connect(parties: dict[str, Any], transcript: Transcript | None = None) -> InProcess:
+    """Connect parties of one analyst, whose errors are the analyst's own.
+
+    Parameters
+    ----------
+    parties : dict of str to Party
+        By name.
+    transcript : Transcript, optional
+        Where to record messages.
+
+    Returns
+    -------
+    InProcess
+        Raises what goes wrong at a site.
+    """
+    checked: dict[str, Party] = parties
+    return InProcess(checked, transcript=transcript, on_error="raise")
+
+
+def cost(transport: InProcess, names: Sequence[str]) -> Communication:
+    """Read off what a protocol cost.
+
+    Parameters
+    ----------
+    transport : InProcess
+        Over which it ran.
+    names : sequence of str
+        Of the sites.
+
+    Returns
+    -------
+    Communication
+        Rounds and bytes.
+    """
+    transcript = transport.transcript
+    return Communication(
+        transcript.rounds, {name: transcript.bytes_of(name) for name in names}
+    )

@@ -1,0 +1,169 @@
+"""The rows of one site, and the sums that it can tell about them."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.exceptions import InputError, SiteWarning
+from fedsdr.protocols.terms import Terms
+from fedsdr.protocols.vectors import pack
+from fedsdr.selection import bic_dimension
+from fedsdr.summaries import Summary, prediction_errors, summarize
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class SiteRows:
+    """The rows of one site, which only it may look at.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Its rows.
+    y : ndarray of shape (n_rows,)
+        Its responses.
+    generator : numpy.random.Generator
+        Splits the rows into folds.
+    label : object, default=None
+        Name for messages to the site's own people, None for the only site.
+    """
+
+    X: Matrix
+    y: NDArray[Any]
+    generator: np.random.Generator
+    label: object = None
+    _held: Mask | None = field(default=None, init=False)
+
+    def moments(self, terms: Terms) -> Matrix:
+        """Compute every sum that the terms ask for.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+
+        Returns
+        -------
+        ndarray of shape (terms.n_values,)
+            Summaries of all parts, then the vote as an indicator.
+        """
+        if self.X.shape[1] != terms.n_features:
+            raise InputError(
+                f"this site has {self.X.shape[1]} columns and the study "
+                f"{terms.n_features}"
+            )
+        total = self.summarize(terms, strict=terms.strict)
+        with warnings.catch_warnings():
+            # All rows together have just been judged; a fold may well be too small.
+            warnings.simplefilter("ignore", SiteWarning)
+            parts = [self.summarize(terms, kept) for kept in self._masks(terms)]
+            vote = self._vote(total, terms.max_votes)
+        return np.concatenate([*map(pack, [total, *parts]), vote])
+
+    def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
+        """Compute the validation error of candidate directions (eq2.14).
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        bases : sequence of ndarray of shape (n_features, K)
+            Candidates.
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,)
+            Mean squared errors on the rows held out.
+        """
+        held = self.hold_out(terms)
+        errors = prediction_errors(
+            (self.X[~held], self.y[~held]),
+            (self.X[held], self.y[held]),
+            bases,
+            discrete=terms.discrete,
+        )
+        return errors / held.sum()
+
+    def summarize(
+        self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
+    ) -> Summary:
+        """Summarise all rows, or some.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        kept : ndarray of bool, shape (n_rows,), optional
+            Rows to use.
+        strict : bool, default=False
+            Whether rows that give no kernel are an error, not a warning.
+
+        Returns
+        -------
+        Summary
+            Of this site.
+        """
+        return summarize(
+            self.X if kept is None else self.X[kept],
+            self.y if kept is None else self.y[kept],
+            slice_size=terms.slice_size,
+            n_slices=terms.n_slices,
+            kernel=terms.kernel,
+            target="classes" if terms.discrete else "continuous",
+            on_degenerate="raise" if strict else "zero",
+            site=self.label,
+        )
+
+    def hold_out(self, terms: Terms) -> Mask:
+        """Draw the rows to hold out for validation, once.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            True for rows held out; the same in every call.
+        """
+        if self._held is None:
+            n_rows = len(self.y)
+            count = round(terms.validation_fraction * n_rows)
+            if not 1 <= count < n_rows:
+                raise InputError(
+                    f"holding out {terms.validation_fraction:.0%} of {n_rows} rows "
+                    "leaves nothing to fit or to validate on: use penalty='universal'"
+                )
+            self._held = self.generator.permutation(n_rows) < count
+        return self._held
+
+    def _vote(self, total: Summary, max_votes: int) -> Matrix:
+        vote = np.zeros(max_votes)
+        if max_votes and total.between.any():
+            vote[bic_dimension(total.kernel, total.n_rows, max_votes) - 1] = 1.0
+        return vote
+
+    def _masks(self, terms: Terms) -> list[Mask]:
+        masks: list[Mask] = []
+        if terms.n_folds:
+            fold = self._assign(terms.n_folds)
+            for number in range(terms.n_folds):
+                masks += [fold != number, fold == number]
+        if terms.validation_fraction:
+            masks.append(~self.hold_out(terms))
+        return masks
+
+    def _assign(self, n_folds: int) -> NDArray[np.intp]:
+        if len(self.y) < 2 * n_folds:
+            raise InputError(
+                f"{n_folds} folds need {2 * n_folds} rows at every site, but one has "
+                f"{len(self.y)}: use fewer folds or penalty='universal'"
+            )
+        return self.generator.permutation(len(self.y)) % n_folds

@@ -1,0 +1,84 @@
+"""What the coordinator does with sums."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.protocols.seam import Payload
+from fedsdr.protocols.terms import Terms
+from fedsdr.protocols.vectors import unpack_parts
+from fedsdr.selection import Evidence
+
+Matrix = NDArray[np.float64]
+
+
+class Adder(Protocol):
+    """A way to add over sites: in the open or under masks."""
+
+    def __call__(self, name: str, payload: Payload, n_values: int) -> Matrix:
+        """Ask for one sum.
+
+        Parameters
+        ----------
+        name : str
+            Of the message that says what to add.
+        payload : dict
+            Its content.
+        n_values : int
+            Length of the sum.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Sum over the sites.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumsCoordinator:
+    """Gathers what `fedsdr.selection.estimate` needs.
+
+    Parameters
+    ----------
+    add : Adder
+        Adds over the sites.
+    terms : Terms
+        That all parties agreed on.
+
+    Notes
+    -----
+    It sees the pooled sums, and with `PlainSum` each site's part of them.
+    """
+
+    add: Adder
+    terms: Terms
+
+    def evidence(self) -> Evidence:
+        """Ask the sites for their moments.
+
+        Returns
+        -------
+        Evidence
+            All that the choice of K and of the penalty will need; it asks the sites
+            again only for validation errors.
+        """
+        payload = {"terms": self.terms.to_payload()}
+        vector = self.add("sums.moments", payload, self.terms.n_values)
+        parts, votes = unpack_parts(vector, self.terms)
+        folds = tuple(
+            (parts[f"fit:{fold}"], parts[f"held:{fold}"])
+            for fold in range(self.terms.n_folds)
+        )
+        return Evidence(
+            parts["total"],
+            votes=votes,
+            folds=folds,
+            fitting=parts.get("fitting"),
+            errors=self._errors if self.terms.validation_fraction else None,
+        )
+
+    def _errors(self, bases: Sequence[Matrix]) -> Matrix:
+        return self.add("sums.errors", {"bases": list(bases)}, len(bases))

@@ -1,0 +1,166 @@
+"""Sums in the open: the coordinator sees each site's terms of the sum.
+
+For sites that belong to one analyst, and as the yardstick for the secure sum.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.protocols.seam import Exchange, Payload, Refusal, ask_all
+from fedsdr.protocols.site_rows import SiteRows
+from fedsdr.protocols.terms import Terms
+
+Vector = NDArray[np.float64]
+
+
+class PlainSite:
+    """A site that tells its own part of every sum.
+
+    Parameters
+    ----------
+    rows : SiteRows
+        Its rows.
+
+    Notes
+    -----
+    It sends the vector of `SiteRows.moments` for "sums.moments", its errors for
+    "sums.errors", and nothing for "sums.result".
+    """
+
+    def __init__(self, rows: SiteRows) -> None:
+        self._rows = rows
+        self._terms: Terms | None = None
+
+    def handle(self, name: str, payload: Payload) -> Payload:
+        """Answer one message.
+
+        Parameters
+        ----------
+        name : str
+            One of those above.
+        payload : dict
+            Its content.
+
+        Returns
+        -------
+        dict
+            The reply.
+        """
+        if name == "sums.moments":
+            self._terms = Terms.from_payload(payload.get("terms"))
+            return {"values": self._rows.moments(self._terms)}
+        if name == "sums.errors":
+            if self._terms is None:
+                raise Refusal("ORDER", "sums.moments comes first")
+            bases = check_bases(payload, self._terms.n_features)
+            return {"values": self._rows.errors(self._terms, bases)}
+        if name == "sums.result":
+            return {}
+        raise Refusal("MALFORMED")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainSum:
+    """Adds what the sites tell.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Reaches the sites.
+    sites : sequence of str
+        Their names.
+    timeout : float, default=600.0
+        Seconds; no site may fail.
+    """
+
+    exchange: Exchange
+    sites: Sequence[str]
+    timeout: float = 600.0
+
+    def __call__(self, name: str, payload: Payload, n_values: int) -> Vector:
+        """Ask for one sum.
+
+        Parameters
+        ----------
+        name : str
+            Of the message.
+        payload : dict
+            Its content, the same for every site.
+        n_values : int
+            Length of the sum.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Sum over the sites.
+        """
+        everyone = dict.fromkeys(self.sites, payload)
+        replies = ask_all(self.exchange, name, everyone, self.timeout)
+        total = np.zeros(n_values)
+        for reply in replies.values():
+            total += check_vector(reply, n_values)
+        return total
+
+
+def check_bases(payload: Payload, n_features: int) -> list[Vector]:
+    """Read candidate bases from a message, trusting nothing about it.
+
+    Parameters
+    ----------
+    payload : dict
+        With the key "bases".
+    n_features : int
+        Rows that every basis must have.
+
+    Returns
+    -------
+    list of ndarray of shape (n_features, K)
+        A `Refusal` where the message holds anything else.
+    """
+    bases = payload.get("bases")
+    if not isinstance(bases, list) or set(payload) != {"bases"}:
+        raise Refusal("MALFORMED")
+    if not all(_is_matrix(basis, n_features) for basis in bases):
+        raise Refusal("MALFORMED")
+    return bases
+
+
+def check_vector(reply: Payload, n_values: int) -> Vector:
+    """Read a site's vector from its reply.
+
+    Parameters
+    ----------
+    reply : dict
+        With the key "values".
+    n_values : int
+        Length it must have.
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+        A `Refusal` where the reply holds anything else.
+    """
+    values = reply.get("values")
+    if (
+        not isinstance(values, np.ndarray)
+        or values.shape != (n_values,)
+        or values.dtype != np.float64
+        or not np.isfinite(values).all()
+    ):
+        raise Refusal("MALFORMED")
+    return values
+
+
+def _is_matrix(basis: Any, n_features: int) -> bool:
+    return (
+        isinstance(basis, np.ndarray)
+        and basis.ndim == 2
+        and basis.shape[0] == n_features
+        and basis.shape[1] <= n_features
+        and basis.dtype == np.float64
+        and bool(np.isfinite(basis).all())
+    )
