@@ -1,0 +1,235 @@
+"""All sites in one process: each reads its rows in blocks, then they merge."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fedsdr.decomposition import (
+    Privacy,
+    RankAdaption,
+    Subspace,
+    balanced_tree,
+    chain_tree,
+    merge_tree,
+    private_update,
+    update,
+)
+from fedsdr.exceptions import InputError
+from fedsdr.solver.threads import single_threaded_blas
+
+TREES = {"balanced": balanced_tree, "chain": chain_tree}
+
+States = dict[Hashable, Subspace]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """How sites read their rows, and how they merge.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Rank to start with; None for all, or for one with `adaption`.
+    block_size : int or None
+        Rows read at a time; None for all.
+    center : {"global", "site", False}
+        Where rows are measured from.
+    forgetting : float
+        Factor on the old singular values.
+    tree : callable
+        From the labels of sites to nested pairs of them.
+    adaption : RankAdaption or None
+        Lets ranks follow the data.
+    privacy : Privacy or None
+        Noise, if any.
+    """
+
+    n_components: int | None
+    block_size: int | None
+    center: Any
+    forgetting: float
+    tree: Callable[[list[Hashable]], Any]
+    adaption: RankAdaption | None
+    privacy: Privacy | None
+
+    def read(
+        self,
+        known: Mapping[Hashable, Subspace],
+        rows: NDArray[np.float64],
+        sites: Any,
+        generator: np.random.Generator,
+    ) -> tuple[States, Subspace]:
+        """Let each site read its rows, then merge all sites.
+
+        Parameters
+        ----------
+        known : mapping from labels to Subspace
+            What sites have kept of earlier rows.
+        rows : ndarray of shape (n_rows, n_features)
+            New rows of all sites.
+        sites : array-like of shape (n_rows,) or None
+            Labels; None for one site.
+        generator : numpy.random.Generator
+            Draws the noise.
+
+        Returns
+        -------
+        states : dict from labels to Subspace
+            What sites keep now.
+        merged : Subspace
+            Of all rows.
+        """
+        d = rows.shape[1]
+        if self.n_components is not None and self.n_components > d:
+            raise InputError(
+                f"n_components must be at most the number of columns, {d}, got "
+                f"{self.n_components}"
+            )
+        rank = self.n_components or (d if self.adaption is None else 1)
+        states = dict(known)
+        with single_threaded_blas():
+            for label, own in split_rows(rows, sites).items():
+                state = states.get(label, Subspace.empty(d, rank))
+                size = self.block_size or len(own)
+                for begin in range(0, len(own), size):
+                    state = self._add(state, own[begin : begin + size], generator)
+                states[label] = state
+            tree = self.tree(list(states))
+            merged = merge_tree(states, tree, between=self.center == "global")
+        return states, merged
+
+    def _add(
+        self,
+        state: Subspace,
+        block: NDArray[np.float64],
+        generator: np.random.Generator,
+    ) -> Subspace:
+        if self.privacy is None:
+            return update(
+                state,
+                block,
+                center=self.center is not False,
+                forgetting=self.forgetting,
+                adaption=self.adaption,
+            )
+        return private_update(
+            state,
+            block,
+            self.privacy,
+            generator,
+            forgetting=self.forgetting,
+            adaption=self.adaption,
+        )
+
+
+def split_rows(
+    rows: NDArray[np.float64], sites: Any
+) -> dict[Hashable, NDArray[np.float64]]:
+    """Group rows by site, in the order of the rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows of all sites.
+    sites : array-like of shape (n_rows,) or None
+        Labels; None for one site, whose label is None.
+
+    Returns
+    -------
+    dict from labels to ndarray
+        Rows of each site, sorted by label.
+    """
+    if sites is None:
+        return {None: rows}
+    labels = np.asarray(sites)
+    if labels.shape != (len(rows),):
+        raise InputError(
+            f"sites must give one label for each of the {len(rows)} rows, got shape "
+            f"{labels.shape}"
+        )
+    missing = int(pd.isna(labels).sum())
+    if missing:
+        raise InputError(
+            f"sites has {missing} missing label(s): every row must belong to a site"
+        )
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InputError(
+            "sites mixes labels of different types, such as text and numbers"
+        ) from error
+    return {name: rows[codes == code] for code, name in enumerate(names.tolist())}
+
+
+def check_stream(estimator: Any) -> Stream:
+    """Turn an estimator's parameters into a way of reading.
+
+    Parameters
+    ----------
+    estimator : FedPCA
+        With its parameters as attributes.
+
+    Returns
+    -------
+    Stream
+        Checked.
+    """
+    p = estimator
+    for name in ("n_components", "block_size"):
+        value = getattr(p, name)
+        if value is not None and not (_is_number(value, Integral) and value >= 1):
+            raise InputError(
+                f"{name} must be None or an integer of at least 1, got {value!r}"
+            )
+    if p.center is not False and p.center not in ("global", "site"):
+        raise InputError(f"center must be 'global', 'site' or False, got {p.center!r}")
+    if not (_is_number(p.forgetting) and 0.0 < p.forgetting <= 1.0):
+        raise InputError(
+            f"forgetting must be above 0 and at most 1, got {p.forgetting!r}"
+        )
+    if not callable(p.tree) and not (isinstance(p.tree, str) and p.tree in TREES):
+        raise InputError(
+            f"tree must be 'balanced', 'chain' or a callable, got {p.tree!r}"
+        )
+    return Stream(
+        p.n_components,
+        p.block_size,
+        p.center,
+        float(p.forgetting),
+        p.tree if callable(p.tree) else TREES[p.tree],
+        RankAdaption(*_check_bounds(p.rank_bounds)) if p.adapt_rank else None,
+        None if p.epsilon is None else _check_privacy(p),
+    )
+
+
+def _check_bounds(bounds: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not 0.0 <= low < high <= 100.0:
+        raise InputError(
+            f"rank_bounds must be two percentages, the smaller first, got {bounds!r}"
+        )
+    return low, high
+
+
+def _check_privacy(p: Any) -> Privacy:
+    if p.center is not False:
+        raise InputError(
+            "private mode cannot centre, since the mean is not private: subtract a "
+            "centre known from elsewhere and set center=False"
+        )
+    for name in ("epsilon", "delta", "max_norm"):
+        if not _is_number(getattr(p, name)):
+            raise InputError(f"{name} must be a number, got {getattr(p, name)!r}")
+    return Privacy(float(p.epsilon), float(p.delta), float(p.max_norm), p.noise)
+
+
+def _is_number(value: Any, kind: type = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
