@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.decomposition import (
@@ -19,6 +18,7 @@ from fedsdr.decomposition import (
     private_update,
     update,
 )
+from fedsdr.estimators.sites import group_by_site
 from fedsdr.exceptions import InputError
 from fedsdr.solver.threads import single_threaded_blas
 
@@ -93,7 +93,8 @@ class Stream:
         rank = self.n_components or (d if self.adaption is None else 1)
         states = dict(known)
         with single_threaded_blas():
-            for label, own in split_rows(rows, sites).items():
+            for label, mine in group_by_site(sites, len(rows)):
+                own = rows[mine]
                 state = states.get(label, Subspace.empty(d, rank))
                 size = self.block_size or len(own)
                 for begin in range(0, len(own), size):
@@ -125,45 +126,6 @@ class Stream:
             forgetting=self.forgetting,
             adaption=self.adaption,
         )
-
-
-def split_rows(
-    rows: NDArray[np.float64], sites: Any
-) -> dict[Hashable, NDArray[np.float64]]:
-    """Group rows by site, in the order of the rows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Rows of all sites.
-    sites : array-like of shape (n_rows,) or None
-        Labels; None for one site, whose label is None.
-
-    Returns
-    -------
-    dict from labels to ndarray
-        Rows of each site, sorted by label.
-    """
-    if sites is None:
-        return {None: rows}
-    labels = np.asarray(sites)
-    if labels.shape != (len(rows),):
-        raise InputError(
-            f"sites must give one label for each of the {len(rows)} rows, got shape "
-            f"{labels.shape}"
-        )
-    missing = int(pd.isna(labels).sum())
-    if missing:
-        raise InputError(
-            f"sites has {missing} missing label(s): every row must belong to a site"
-        )
-    try:
-        names, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise InputError(
-            "sites mixes labels of different types, such as text and numbers"
-        ) from error
-    return {name: rows[codes == code] for code, name in enumerate(names.tolist())}
 
 
 def check_stream(estimator: Any) -> Stream:
