@@ -11,13 +11,13 @@ from pathlib import Path
 
 Row = dict[str, object]
 
-#: What makes a case unique, beside the commit.
-KEY = ("part", "d", "setting", "penalty")
-SOURCE = "src/fedsdr/solver"
+#: What makes a case of the solver benchmark unique, and the files it measures.
+SOLVER_KEY = ("part", "d", "setting", "penalty")
+SOLVER = "src/fedsdr/solver"
 
 
 class Ledger:
-    """Rows measured at the present state of the solver.
+    """Rows measured at the present state of some files.
 
     Parameters
     ----------
@@ -25,17 +25,28 @@ class Ledger:
         The csv; rows of other commits are dropped when a new one is written.
     fresh : bool
         Measure again what is there already.
+    key : tuple of str
+        Columns that make a case unique, beside the commit.
+    source : str
+        Files whose last commit is the state.
     """
 
-    def __init__(self, path: Path, *, fresh: bool) -> None:
-        self.path, self.commit = path, solver_commit()
+    def __init__(
+        self,
+        path: Path,
+        *,
+        fresh: bool,
+        key: tuple[str, ...] = SOLVER_KEY,
+        source: str = SOLVER,
+    ) -> None:
+        self.path, self.key, self.commit = path, key, last_commit(source)
         known = read_rows(path) if path.exists() and not fresh else []
         self.rows = [row for row in known if row["commit"] == self.commit]
 
     def measure(self, key: Row, run: Callable[[], Row]) -> None:
         """Run a case, unless it has been, and write it down at once."""
-        wanted = tuple(str(key[name]) for name in KEY)
-        if any(tuple(row[name] for name in KEY) == wanted for row in self.rows):
+        wanted = tuple(str(key[name]) for name in self.key)
+        if any(tuple(row[name] for name in self.key) == wanted for row in self.rows):
             return
         measured = {name: tidy(value) for name, value in (key | run()).items()}
         stamp = {"commit": self.commit, "date": date.today().isoformat()}
@@ -64,11 +75,11 @@ def tidy(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def solver_commit() -> str:
-    """Last commit that changed the solver, marked when the files differ from it."""
+def last_commit(source: str) -> str:
+    """Last commit that changed some files, marked when they differ from it."""
 
     def git(*arguments: str) -> str:
-        command = ["git", *arguments, "--", SOURCE]
+        command = ["git", *arguments, "--", source]
         return subprocess.run(
             command, capture_output=True, text=True, check=True
         ).stdout.strip()

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from fedsdr.exceptions import fixed_code
 from fedsdr.federation.transcript import COORDINATOR, Transcript
-from fedsdr.protocols.seam import Failures, Party, Payloads, Replies, fixed_code
+from fedsdr.protocols.seam import Failures, Party, Payloads, Replies
 from fedsdr.protocols.wire import decode, encode
 
 Fault = Callable[[str, str, bytes], bytes | None]

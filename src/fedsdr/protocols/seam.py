@@ -8,64 +8,12 @@ continent; an engine is an implementation of these two functions.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from fedsdr.exceptions import InputError
+from fedsdr.exceptions import CODES
 
 Payload = dict[str, Any]
 Payloads = Mapping[str, Mapping[str, Any]]
 Replies = dict[str, Payload]
 Failures = dict[str, str]
-
-CODES = {
-    "DISCLOSURE": "a disclosure rule of the site forbids the release",
-    "INPUT": "the site's own data cannot be used for this study",
-    "INTERNAL": "the site failed for a reason of its own, which it has recorded",
-    "MALFORMED": "the message is not one that this protocol has",
-    "ORDER": "the message came out of order, or again",
-    "PEERS": "too few sites, or sites that were not agreed on",
-    "TAMPERED": "a signature, a share or a survivor set does not fit",
-    "TERMS": "the study's terms differ from those that the site agreed to",
-    "TIMEOUT": "no answer in time",
-}
-
-
-class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
-    """A party will not go on; only the code travels.
-
-    Parameters
-    ----------
-    code : str
-        A key of `CODES`.
-    explanation : str, default=""
-        For the party's own records. It may name columns and rules, and never leaves.
-    """
-
-    def __init__(self, code: str, explanation: str = "") -> None:
-        if code not in CODES:
-            raise ValueError(f"{code!r} is not one of the fixed codes")
-        super().__init__(code, explanation)
-        self.code = code
-        self.explanation = explanation
-
-    def __str__(self) -> str:
-        return self.explanation or CODES[self.code]
-
-
-def fixed_code(error: Exception) -> str:
-    """Reduce whatever went wrong at a site to what may leave it.
-
-    Parameters
-    ----------
-    error : Exception
-        Its text may quote data, so it stays.
-
-    Returns
-    -------
-    str
-        A key of `CODES`.
-    """
-    if isinstance(error, Refusal):
-        return error.code
-    return "INPUT" if isinstance(error, InputError) else "INTERNAL"
 
 
 class Party(Protocol):

@@ -8,7 +8,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.protocols.seam import Refusal
+from fedsdr.exceptions import Refusal
 
 ARRAY = 1
 DTYPES = ("<f8", "<u8", "<i8", "|b1")
