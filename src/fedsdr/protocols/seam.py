@@ -8,7 +8,19 @@ continent; an engine is an implementation of these two functions.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from fedsdr.exceptions import CODES
+from fedsdr.exceptions import CODES, Refusal
+
+__all__ = [
+    "Exchange",
+    "Failures",
+    "IncompleteError",
+    "Party",
+    "Payload",
+    "Payloads",
+    "Refusal",
+    "Replies",
+    "ask_all",
+]
 
 Payload = dict[str, Any]
 Payloads = Mapping[str, Mapping[str, Any]]
