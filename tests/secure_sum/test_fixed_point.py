@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fedsdr.secure_sum.fixed_point import FixedPoint, add, negate, total
+from fedsdr.secure_sum.fixed_point import (
+    FixedPoint,
+    add,
+    negate,
+    subtract_from,
+    total,
+)
 
 RINGS = [FixedPoint(1, 40), FixedPoint(1, 46), FixedPoint(2, 72), FixedPoint(2, 80)]
 
@@ -49,6 +55,9 @@ def test_ring_elements_are_python_integers_modulo_a_power_of_two(
 
     assert number(add(element(left), element(right))) == (left + right) % modulus
     assert number(negate(element(left))) == -left % modulus
+    difference = element(left)
+    subtract_from(difference, element(right))
+    assert number(difference) == (left - right) % modulus
 
 
 @pytest.mark.parametrize("ring", RINGS)

@@ -18,7 +18,8 @@ def test_every_bit_of_the_seed_matters(bit: int, seed: bytes) -> None:
 
 
 def test_mask_bits_are_fair_coins(rng: np.random.Generator) -> None:
-    bits = np.unpackbits(stream(rng.bytes(32), 50_000, 2).view(np.uint8))
+    masks = np.ascontiguousarray(stream(rng.bytes(32), 50_000, 2))
+    bits = np.unpackbits(masks.view(np.uint8))
     ones = int(bits.sum())
     assert stats.binomtest(ones, bits.size).pvalue > 1e-4
     pairs = bits[::2] * 2 + bits[1::2]

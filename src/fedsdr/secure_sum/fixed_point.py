@@ -25,8 +25,9 @@ class FixedPoint:
 
     Notes
     -----
-    An element of the ring is the last axis of a ``uint64`` array, lowest word first;
-    negative numbers are two's complements. With m terms, each rounded to the nearest
+    An element of the ring is the last axis of a ``uint64`` array, lowest word first
+    (in memory the words lie apart, so that adding is fast); negative numbers are two's
+    complements. With m terms, each rounded to the nearest
     multiple of :math:`2^{-f}` and then added without any error,
 
     .. math:: |\text{decoded} - \textstyle\sum x| \le m 2^{-f-1} + 2^{-51} |\sum x| .
@@ -81,15 +82,15 @@ class FixedPoint:
                 f"a number is too large to be added exactly; the limit for {n_terms} "
                 f"terms is {self.limit(n_terms):.3g}: use larger units"
             )
-        scaled = np.ldexp(size, self.fraction_bits - WORD * (self.words - 1))
-        elements = np.empty((*values.shape, self.words), dtype=np.uint64)
+        # Powers of two: products are exact.
+        scaled = size * 2.0 ** (self.fraction_bits - WORD * (self.words - 1))
+        elements = empty(values.shape, self.words)
         for word in reversed(range(self.words)):
             whole = np.floor(scaled) if word else np.rint(scaled)
             elements[..., word] = whole.astype(np.uint64)
             # The part behind the point is exact, and so is its scaling by 2^64.
-            scaled = np.ldexp(scaled - whole, WORD)
-        negative = values < 0
-        elements[negative] = negate(elements[negative])
+            scaled = (scaled - whole) * 2.0**WORD
+        _negate_where(elements, values < 0)
         return elements
 
     def decode(self, elements: Ring) -> Matrix:
@@ -106,12 +107,30 @@ class FixedPoint:
             Numbers.
         """
         negative = elements[..., -1] >> np.uint64(WORD - 1) == 1
-        size = np.where(negative[..., None], negate(elements), elements)
-        total = np.zeros(elements.shape[:-1])
+        size = total([elements])
+        _negate_where(size, negative)
+        result = np.zeros(elements.shape[:-1])
         for word in reversed(range(self.words)):
-            part = size[..., word].astype(np.float64)
-            total += np.ldexp(part, WORD * word - self.fraction_bits)
-        return np.where(negative, -total, total)
+            result += size[..., word] * 2.0 ** (WORD * word - self.fraction_bits)
+        return np.negative(result, out=result, where=negative)
+
+
+def empty(shape: tuple[int, ...], words: int) -> Ring:
+    """Make room for ring elements.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array of elements.
+    words : int
+        64-bit words an element.
+
+    Returns
+    -------
+    ndarray of uint64, shape (*shape, words)
+        Not initialised.
+    """
+    return np.moveaxis(np.empty((words, *shape), dtype=np.uint64), 0, -1)
 
 
 def add(left: Ring, right: Ring) -> Ring:
@@ -127,10 +146,46 @@ def add(left: Ring, right: Ring) -> Ring:
     ndarray of uint64, shape (..., words)
         Sum modulo the ring.
     """
-    total = left + right
-    if left.shape[-1] == 2:
-        total[..., 1] += total[..., 0] < left[..., 0]
-    return total
+    result = empty(left.shape[:-1], left.shape[-1])
+    result[...] = left
+    add_to(result, right)
+    return result
+
+
+def add_to(target: Ring, term: Ring) -> None:
+    """Add ring elements in place.
+
+    Parameters
+    ----------
+    target : ndarray of uint64, shape (..., words)
+        What is changed.
+    term : ndarray of uint64, shape (..., words)
+        What is added.
+    """
+    low = target[..., 0]
+    low += term[..., 0]
+    if target.shape[-1] == 2:
+        high = target[..., 1]
+        high += term[..., 1]
+        high += low < term[..., 0]
+
+
+def subtract_from(target: Ring, term: Ring) -> None:
+    """Subtract ring elements in place.
+
+    Parameters
+    ----------
+    target : ndarray of uint64, shape (..., words)
+        What is changed.
+    term : ndarray of uint64, shape (..., words)
+        What is subtracted.
+    """
+    low = target[..., 0]
+    if target.shape[-1] == 2:
+        high = target[..., 1]
+        high -= term[..., 1]
+        high -= low < term[..., 0]
+    low -= term[..., 0]
 
 
 def negate(elements: Ring) -> Ring:
@@ -146,10 +201,8 @@ def negate(elements: Ring) -> Ring:
     ndarray of uint64, shape (..., words)
         Their two's complements.
     """
-    negated = ~elements
-    negated[..., 0] += np.uint64(1)
-    if elements.shape[-1] == 2:
-        negated[..., 1] += negated[..., 0] == 0
+    negated = total([elements])
+    _negate_where(negated, np.ones(elements.shape[:-1], dtype=bool))
     return negated
 
 
@@ -167,7 +220,20 @@ def total(terms: Iterable[Ring]) -> Ring:
         Sum modulo the ring.
     """
     first, *rest = terms
-    result = first
+    result = empty(first.shape[:-1], first.shape[-1])
+    result[...] = first
     for term in rest:
-        result = add(result, term)
+        add_to(result, term)
     return result
+
+
+def _negate_where(elements: Ring, negative: NDArray[np.bool_]) -> None:
+    """Change signs in place: flip all bits and add one."""
+    ones = negative.astype(np.uint64)
+    flip = np.uint64(0) - ones
+    for word in range(elements.shape[-1]):
+        part = elements[..., word]
+        part ^= flip
+        part += ones
+        # The one is carried on only where the word below has become zero.
+        ones = ones * (part == 0)

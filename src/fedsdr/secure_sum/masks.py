@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from fedsdr.secure_sum.fixed_point import Ring, add, negate
+from fedsdr.secure_sum.fixed_point import Ring, add_to, subtract_from, total
 
 SEED_BYTES = 32
 
@@ -31,7 +31,7 @@ def stream(seed: bytes, n_elements: int, words: int) -> Ring:
         raise ValueError(f"a seed has {SEED_BYTES} bytes")
     cipher = Cipher(algorithms.ChaCha20(seed, bytes(16)), mode=None).encryptor()
     key_stream = cipher.update(bytes(8 * words * n_elements))
-    return np.frombuffer(key_stream, dtype="<u8").reshape(n_elements, words)
+    return np.frombuffer(key_stream, dtype="<u8").reshape(words, n_elements).T
 
 
 def pairwise(
@@ -56,8 +56,8 @@ def pairwise(
         Masked. Of two peers the one whose name sorts first adds their mask and the
         other subtracts it.
     """
-    masked = elements
+    masked = total([elements])
     for peer, seed in sorted(seeds.items()):
-        mask = stream(seed, *elements.shape)
-        masked = add(masked, mask if (own < peer) != remove else negate(mask))
+        change = add_to if (own < peer) != remove else subtract_from
+        change(masked, stream(seed, *elements.shape))
     return masked
