@@ -1,0 +1,124 @@
+"""What sites agree on before they add, and the context that binds every message."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fedsdr.exceptions import InputError
+from fedsdr.secure_sum.fixed_point import FixedPoint
+from fedsdr.secure_sum.identity import Roster
+
+MIN_SITES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The parties of a study's secure sums.
+
+    Parameters
+    ----------
+    study : str
+        Digest of the study's terms, in hexadecimal.
+    roster : mapping of str to bytes
+        Public identity of every site of the study, agreed out of band.
+    threshold : int
+        Sites that must stay to the end, more than half of all and at least 3.
+    ring : FixedPoint
+        In which numbers are added.
+    """
+
+    study: str
+    roster: Roster
+    threshold: int
+    ring: FixedPoint = field(default_factory=FixedPoint)
+
+    def __post_init__(self) -> None:
+        n_sites = len(self.roster)
+        if n_sites < MIN_SITES:
+            raise InputError(
+                f"a secure sum needs at least {MIN_SITES} sites, got {n_sites}: with "
+                "two, each learns the other's part by subtracting its own"
+            )
+        low = max(MIN_SITES, n_sites // 2 + 1)
+        if not low <= self.threshold <= n_sites:
+            raise InputError(
+                f"the threshold for {n_sites} sites must be from {low} to {n_sites}, "
+                f"got {self.threshold}: with half or fewer, a coordinator could have "
+                "two sums of different sites opened"
+            )
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Names of all sites, sorted."""
+        return tuple(sorted(self.roster))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What binds a message to its study, round and question.
+
+    Parameters
+    ----------
+    study : str
+        Digest of the study's terms.
+    round : str
+        Name of the round, used once.
+    question : bytes
+        Digest of what is being added.
+    """
+
+    study: str
+    round: str
+    question: bytes
+
+    def bind(self, label: str, *parts: bytes | str) -> bytes:
+        """Write a label and parts so that no two lists read the same.
+
+        Parameters
+        ----------
+        label : str
+            What the bytes are for.
+        *parts : bytes or str
+            Parties and content.
+
+        Returns
+        -------
+        bytes
+            Every part with its length in front.
+        """
+        return joined(
+            "fedsdr-secure-sum-1", label, self.study, self.round, self.question, *parts
+        )
+
+
+def joined(*parts: bytes | str) -> bytes:
+    """Join parts, each with its length in front.
+
+    Parameters
+    ----------
+    *parts : bytes or str
+        In order.
+
+    Returns
+    -------
+    bytes
+        Different for different lists.
+    """
+    raw = [part.encode() if isinstance(part, str) else part for part in parts]
+    return b"".join(len(part).to_bytes(8, "little") + part for part in raw)
+
+
+def digest(parts: Iterable[bytes | str]) -> bytes:
+    """Hash a list.
+
+    Parameters
+    ----------
+    parts : iterable of bytes or str
+        In order.
+
+    Returns
+    -------
+    bytes of length 32
+        SHA-256 of the parts with their lengths.
+    """
+    return hashlib.sha256(joined(*parts)).digest()

@@ -1,0 +1,291 @@
+"""What a site does in a secure sum (Bonawitz et al. 2017, with consistency check)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from numpy.typing import ArrayLike
+
+from fedsdr.exceptions import Refusal
+from fedsdr.secure_sum.agreement import Agreement, Context, digest
+from fedsdr.secure_sum.fixed_point import Ring, add_to
+from fedsdr.secure_sum.identity import Identity, check_signature
+from fedsdr.secure_sum.masks import pairwise, stream
+from fedsdr.secure_sum.round_secrets import (
+    SECRET_BYTES,
+    PublicKeys,
+    RoundSecrets,
+    derive,
+    seal,
+    split,
+    unseal,
+)
+
+
+class Stage(IntEnum):
+    """How far a site is in a round."""
+
+    KEYS = 1
+    SHARED = 2
+    MASKED = 3
+    CONFIRMED = 4
+    DONE = 5
+
+
+@dataclass(slots=True, eq=False)
+class SumSite:
+    r"""One site in one round: each method once, in this order.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the roster.
+    identity : Identity
+        Its signing key.
+    agreement : Agreement
+        Parties, threshold, ring.
+    context : Context
+        Study, round and question.
+
+    Notes
+    -----
+    Sends :math:`x_i + r_i + \sum_{j > i} s_{ij} - \sum_{j < i} s_{ij}` with a self mask
+    :math:`r_i` and a mask :math:`s_{ij}` for each pair. Of any site it gives away
+    shares of either the self mask (the site stayed) or the pair key (it was lost),
+    never both, and only once enough sites have signed that they see the same set.
+    """
+
+    name: str
+    identity: Identity
+    agreement: Agreement
+    context: Context
+    _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False)
+    _stage: Stage | None = field(default=None, init=False)
+    _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
+    _held: dict[str, bytes] = field(default_factory=dict, init=False)
+    _survivors: tuple[str, ...] = field(default=(), init=False)
+
+    def keys(self) -> PublicKeys:
+        """Show this round's public keys.
+
+        Returns
+        -------
+        PublicKeys
+            Signed.
+        """
+        self._expect(None)
+        public = self._secrets.public()
+        signature = self.identity.sign(keys_message(self.context, self.name, public))
+        self._stage = Stage.KEYS
+        return replace(public, signature=signature)
+
+    def share(self, keys: Mapping[str, PublicKeys]) -> dict[str, bytes]:
+        """Share the secrets out among the sites that showed keys.
+
+        Parameters
+        ----------
+        keys : mapping of str to PublicKeys
+            Of every site that takes part, this one included.
+
+        Returns
+        -------
+        dict of str to bytes
+            A box for each other site.
+        """
+        self._expect(Stage.KEYS)
+        self._enough(keys)
+        own = self._secrets.public()
+        if self.name not in keys or keys[self.name].content != own.content:
+            raise Refusal("TAMPERED", "these are not the keys that this site sent")
+        for site, public in keys.items():
+            message = keys_message(self.context, site, public)
+            check_signature(self.agreement.roster, site, public.signature, message)
+        self._keys = dict(sorted(keys.items()))
+        threshold, count = self.agreement.threshold, len(keys)
+        seeds = split(self._secrets.seed, threshold, count)
+        masks = split(self._secrets.mask_secret, threshold, count)
+        boxes = {}
+        for peer, seed, mask in zip(self._keys, seeds, masks, strict=True):
+            if peer == self.name:
+                self._held[peer] = seed + mask
+                continue
+            info = self._box_info(self.name, peer)
+            key = self._secrets.box_secret(self._keys[peer], info)
+            boxes[peer] = seal(key, seed + mask, info)
+        self._stage = Stage.SHARED
+        return boxes
+
+    def mask(self, boxes: Mapping[str, bytes], values: ArrayLike) -> Ring:
+        """Hide this site's numbers.
+
+        Parameters
+        ----------
+        boxes : mapping of str to bytes
+            From every other site that shared its secrets.
+        values : array-like of shape (n_values,)
+            What to add.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n_values, words)
+            Numbers under one mask of its own and one a peer.
+        """
+        self._expect(Stage.SHARED)
+        self._enough([*boxes, self.name])
+        if not set(boxes) <= set(self._keys) - {self.name}:
+            raise Refusal("PEERS", "a box comes from a site without keys")
+        held = {}
+        for peer, box in boxes.items():
+            info = self._box_info(peer, self.name)
+            key = self._secrets.box_secret(self._keys[peer], info)
+            held[peer] = unseal(key, box, info)
+            if len(held[peer]) != 2 * SECRET_BYTES:
+                raise Refusal("TAMPERED", "a box holds something else than shares")
+        ring = self.agreement.ring
+        elements = ring.encode(values, len(self.agreement.sites))
+        masked = pairwise(elements, self.name, self._pair_seeds(boxes))
+        seed = derive(self._secrets.seed, self_info(self.context, self.name))
+        add_to(masked, stream(seed, *elements.shape))
+        self._held.update(held)
+        self._stage = Stage.MASKED
+        return masked
+
+    def confirm(self, survivors: Iterable[str]) -> bytes:
+        """Sign which sites' numbers the sum is said to hold.
+
+        Parameters
+        ----------
+        survivors : iterable of str
+            Sites whose masked numbers arrived.
+
+        Returns
+        -------
+        bytes of length 64
+            Signature over this set and the set of sites that shared secrets.
+        """
+        self._expect(Stage.MASKED)
+        named = tuple(survivors)
+        self._enough(named)
+        if self.name not in named or not set(named) <= set(self._held):
+            raise Refusal("PEERS", "the survivors are not sites that took part")
+        self._survivors = tuple(sorted(named))
+        self._stage = Stage.CONFIRMED
+        return self.identity.sign(self._survivors_message(self.name))
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """Sites in the sum, sorted; empty before `confirm`."""
+        return self._survivors
+
+    def unmask(self, signatures: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Give away the shares that open the sum, and no others.
+
+        Parameters
+        ----------
+        signatures : mapping of str to bytes
+            What sites signed in `confirm`, at least as many as the threshold.
+
+        Returns
+        -------
+        dict of str to bytes
+            For each survivor a share of its self mask, for each site that was lost a
+            share of its pair key.
+        """
+        self._expect(Stage.CONFIRMED)
+        self._enough(signatures)
+        if not set(signatures) <= set(self._survivors):
+            raise Refusal("PEERS", "a signature comes from a site that was lost")
+        for site, signature in signatures.items():
+            message = self._survivors_message(site)
+            check_signature(self.agreement.roster, site, signature, message)
+        self._stage = Stage.DONE
+        return {
+            site: shares[:SECRET_BYTES]
+            if site in self._survivors
+            else shares[SECRET_BYTES:]
+            for site, shares in self._held.items()
+        }
+
+    def _expect(self, stage: Stage | None) -> None:
+        if self._stage != stage:
+            raise Refusal("ORDER", f"this round is at stage {self._stage}")
+
+    def _enough(self, sites: Iterable[str]) -> None:
+        named = list(sites)
+        if len(set(named)) < self.agreement.threshold or len(set(named)) < len(named):
+            raise Refusal(
+                "PEERS", f"a sum needs {self.agreement.threshold} different sites"
+            )
+
+    def _pair_seeds(self, peers: Iterable[str]) -> dict[str, bytes]:
+        return {
+            peer: self._secrets.pair_seed(
+                self._keys[peer], pair_info(self.context, self.name, peer)
+            )
+            for peer in peers
+        }
+
+    def _box_info(self, sender: str, receiver: str) -> bytes:
+        # With all keys in it: sites that were shown different keys cannot go on.
+        shown = digest(part for s, k in self._keys.items() for part in (s, k.content))
+        return self.context.bind("box", sender, receiver, shown)
+
+    def _survivors_message(self, signer: str) -> bytes:
+        shared, stayed = digest(sorted(self._held)), digest(self._survivors)
+        return self.context.bind("survivors", signer, shared, stayed)
+
+
+def keys_message(context: Context, site: str, keys: PublicKeys) -> bytes:
+    """Write what a site signs when it shows its keys.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    site : str
+        Its name.
+    keys : PublicKeys
+        Of the round.
+
+    Returns
+    -------
+    bytes
+        To be signed.
+    """
+    return context.bind("keys", site, keys.content)
+
+
+def pair_info(context: Context, one: str, other: str) -> bytes:
+    """Write the context of a pair's mask, the same at both ends.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    one, other : str
+        The pair.
+
+    Returns
+    -------
+    bytes
+        For key derivation.
+    """
+    return context.bind("pair", *sorted((one, other)))
+
+
+def self_info(context: Context, site: str) -> bytes:
+    """Write the context of a site's self mask.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    site : str
+        Its name.
+
+    Returns
+    -------
+    bytes
+        For key derivation.
+    """
+    return context.bind("self", site)
