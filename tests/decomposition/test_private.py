@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm
+from tests.decomposition.streams import represented
 
 from fedsdr.decomposition import Privacy, Subspace, noisy_moment, private_update
 from fedsdr.exceptions import InputError
@@ -30,6 +31,24 @@ def test_noise_is_normal_with_the_stated_deviation_on_every_entry(noise, rng):
     # Not symmetric: the two copies of an entry are independent.
     upper = np.triu_indices(60, 1)
     assert abs(np.corrcoef(scaled[upper], scaled.T[upper])[0, 1]) < 3 / np.sqrt(1770)
+
+
+def test_noise_grows_with_the_square_of_the_longest_row():
+    for noise in ("mod-sulq", "gaussian"):
+        one = Privacy(1.0, 1e-5, noise=noise).noise_scale(50, 60)
+        three = Privacy(1.0, 1e-5, max_norm=3.0, noise=noise).noise_scale(50, 60)
+        np.testing.assert_allclose(three, 9.0 * one)
+
+
+def test_an_update_is_the_positive_part_of_the_symmetric_noisy_moment(rng):
+    rows, privacy = rng.normal(size=(40, 5)), Privacy(1.0, 1e-5, noise="gaussian")
+    moment = noisy_moment(rows, privacy, np.random.default_rng(1))
+    values, vectors = np.linalg.eigh(moment + moment.T)
+    assert values[0] < 0.0 < values[-1]
+    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T / 2.0
+    state = Subspace.empty(5, 5)
+    state = private_update(state, rows, privacy, np.random.default_rng(1))
+    np.testing.assert_allclose(represented(state), 40 * positive, atol=1e-10)
 
 
 @given(
@@ -136,8 +155,7 @@ def test_blocks_add_up_with_their_sizes(rng):
     state = Subspace.empty(6, 6)
     for block in (rows[:100], rows[100:]):
         state = private_update(state, block, privacy, rng)
-    found = (state.basis * state.values**2) @ state.basis.T
-    np.testing.assert_allclose(found, rows.T @ rows, atol=1e-2)
+    np.testing.assert_allclose(represented(state), rows.T @ rows, atol=1e-2)
     assert state.n_rows == 400
     assert np.isnan(state.total)
 

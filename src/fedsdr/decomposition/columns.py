@@ -120,7 +120,7 @@ def combine(
         # The triangular factor has the same left singular vectors and values.
         triangle = scipy.linalg.qr(columns.T, mode="r")[0][:n_features]
         columns = np.asarray(triangle.T)
-    inside, outside, triangle = _split(basis, values, columns)
+    inside, outside, triangle = _split(basis, columns)
     small = np.zeros((k + len(triangle), k + columns.shape[1]))
     small[:k, :k] = np.diag(values)
     small[:k, k:] = inside
@@ -138,20 +138,13 @@ def combine(
     return Combined(rotated, found[:rank], rank, dropped)
 
 
-def _split(
-    basis: Matrix, values: Matrix, columns: Matrix
-) -> tuple[Matrix, Matrix, Matrix]:
+def _split(basis: Matrix, columns: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Write the columns as U @ inside + Q @ triangle, with Q orthogonal to U."""
     inside = basis.T @ columns
-    rest = columns - basis @ inside
-    size = max(float(np.linalg.norm(columns)), float(values.max(initial=0.0)))
-    Q, R, order = scipy.linalg.qr(rest, mode="economic", pivoting=True)
-    # What is left of columns inside the span of U is rounding, in no direction.
-    kept = np.abs(np.diag(R)) > 10.0 * EPS * max(columns.shape) * size
-    Q, triangle = Q[:, kept], np.empty((int(kept.sum()), columns.shape[1]))
-    triangle[:, order] = R[kept]
-    # A short residual is mostly orthogonal to U only; made unit length, it can be
-    # made orthogonal to rounding.
+    Q, triangle = scipy.linalg.qr(columns - basis @ inside, mode="economic")
+    # A short residual is orthogonal to U only roughly; Q has unit columns and can be
+    # made orthogonal to rounding. Where the residual is rounding itself Q cannot, but
+    # then its singular values are too small to be kept.
     overlap = basis.T @ Q
     Q, correction = scipy.linalg.qr(Q - basis @ overlap, mode="economic")
     return inside + overlap @ triangle, np.asarray(Q), correction @ triangle
