@@ -97,7 +97,8 @@ class Holder:
     the projector :math:`Q_i^\top R_i R_i^\top Q_i = Q_i^\top Q_i`. With it the server
     gets :math:`P X Q\, Q_i^\top Q_i = P X_i Q_i`, the part of one holder, which the
     masked sum was to hide: its number of rows, its singular values, and its scatter
-    up to the rotation P. Hence rows are not recovered unless a holder agreed to it.
+    up to the rotation P; where it has one row x in a block of Q, P x up to its sign.
+    Hence rows are not recovered unless a holder agreed to it.
 
     In the end every holder knows the scatter :math:`U S^2 U^\top` of all rows. Of two
     holders each can subtract its own.

@@ -51,9 +51,10 @@ class FactorisationServer:
     depends on the coordinates. It does not see P, so that :math:`U = P^\top U'` is
     known to the holders only. What `Terms.recover_rows` adds is told by `Holder`.
 
-    Columns come in messages of some 16 MB and are reduced to a triangular matrix with
-    the same left singular vectors, so that the server never holds more than twice as
-    many columns as there are variables; with `recover_rows` it has to keep all.
+    Columns come in messages of at most 16 MB. As soon as there are twice as many as
+    variables, they are reduced to a triangular matrix with the same left singular
+    vectors, so that memory does not grow with the number of rows; with `recover_rows`
+    the server has to keep all.
     """
 
     exchange: Exchange
