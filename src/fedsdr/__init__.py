@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fedsdr.estimators import SIR, SSIR, FedPCA, FedSSIR
+from fedsdr.estimators import SIR, SSIR, FedPCA, FedSSIR, FedSVD
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -19,6 +19,7 @@ __all__ = [
     "ConvergenceWarning",
     "FedPCA",
     "FedSSIR",
+    "FedSVD",
     "InputError",
     "SiteError",
     "SiteWarning",

@@ -5,12 +5,14 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fedsdr import SIR, SSIR, FedPCA, FedSSIR
+from fedsdr import SIR, SSIR, FedPCA, FedSSIR, FedSVD
 
 ESTIMATORS = [
     FedPCA(),
     FedPCA(1, block_size=7, center="site", adapt_rank=True, forgetting=0.9),
     FedPCA(1, center=False, epsilon=1e6, random_state=0),
+    FedSVD(),
+    FedSVD(1, center="site", recover_rows=True, block_size=8, random_state=0),
     SIR(),
     SIR(n_directions=1, kernel="smooth"),
     SSIR(),

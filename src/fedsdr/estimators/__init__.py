@@ -2,7 +2,8 @@
 
 from fedsdr.estimators.fed_pca import FedPCA
 from fedsdr.estimators.fed_ssir import FedSSIR
+from fedsdr.estimators.fed_svd import FedSVD
 from fedsdr.estimators.sir import SIR
 from fedsdr.estimators.ssir import SSIR
 
-__all__ = ["SIR", "SSIR", "FedPCA", "FedSSIR"]
+__all__ = ["SIR", "SSIR", "FedPCA", "FedSSIR", "FedSVD"]
