@@ -125,6 +125,21 @@ def test_cut_to_few_directions_it_is_close_and_says_how_close(X, sites):
     )
 
 
+def test_directions_kept_on_the_way_bring_it_closer(X, sites):
+    pca = PCA(2, svd_solver="full").fit(X)
+    distances, bounds = [], []
+    for rank in (2, 3, 4, 6):
+        model = FedPCA(2, working_rank=rank, block_size=7).fit(X, sites=sites)
+        assert model.components_.shape == (2, 6)
+        distances.append(subspace_distance(model.directions_, pca.components_.T))
+        bounds.append(model.sine_bound_)
+        assert distances[-1] <= 2.0 * bounds[-1] + 1e-8
+    assert distances == sorted(distances, reverse=True)
+    assert bounds == sorted(bounds, reverse=True)
+    assert_same_analysis(model, pca)
+    assert model.partial_fit(X[:5], sites=sites[:5]).n_components_ == 2
+
+
 def test_own_trees_and_labels(X, sites):
     seen = []
 
@@ -241,6 +256,10 @@ def test_private_mode_will_not_centre(X):
         ({"n_components": 2.0}, "n_components must be None or an integer"),
         ({"n_components": True}, "n_components must be None or an integer"),
         ({"n_components": 7}, "at most the number of columns, 6"),
+        ({"working_rank": 7}, "at most the number of columns, 6"),
+        ({"working_rank": "all"}, "working_rank must be None or an integer"),
+        ({"n_components": 3, "working_rank": 2}, "at least n_components"),
+        ({"working_rank": 2, "adapt_rank": True}, "None with adapt_rank"),
         ({"block_size": 0}, "block_size must be None or an integer"),
         ({"center": True}, "center must be"),
         ({"forgetting": 0.0}, "forgetting must be above 0"),

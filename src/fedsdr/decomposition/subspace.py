@@ -99,6 +99,30 @@ class Subspace:
             dropped=square * self.dropped,
         )
 
+    def leading(self, rank: int) -> Self:
+        """Cut to fewer directions.
+
+        Parameters
+        ----------
+        rank : int
+            How many to keep.
+
+        Returns
+        -------
+        Subspace
+            Of the same rows. What earlier cuts have lost stays the same, because this
+            one does not touch the directions kept.
+        """
+        if rank >= len(self.values):
+            return self
+        return replace(
+            self,
+            basis=self.basis[:, :rank],
+            values=self.values[:rank],
+            rank=rank,
+            dropped=float(self.values[rank]) ** 2,
+        )
+
     @property
     def freedom(self) -> float:
         """Degrees of freedom of the scatter about the mean, n - 1 for equal weights.

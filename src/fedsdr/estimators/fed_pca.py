@@ -26,9 +26,14 @@ class FedPCA(Reducer):
     Parameters
     ----------
     n_components : int or None, default=None
-        Directions kept, at every site and in every merge. None keeps all, which makes
-        the result exact: that of `sklearn.decomposition.PCA` on the pooled rows.
-        With `adapt_rank`, how many to start with; None starts with one.
+        Directions reported. None reports all that are kept, and keeps all unless
+        `working_rank` says otherwise, which makes the result exact: that of
+        `sklearn.decomposition.PCA` on the pooled rows. With `adapt_rank`, how many to
+        start with; None starts with one.
+    working_rank : int or None, default=None
+        Directions kept at every site and in every merge, at least `n_components`: the
+        more, the closer the result is to the exact one. None for as many as are
+        reported, as in the paper.
     block_size : int or None, default=None
         Rows that a site reads at a time; None for all that `fit` or `partial_fit` is
         given. The last block may be smaller.
@@ -99,7 +104,7 @@ class FedPCA(Reducer):
     singular value decomposition of :math:`[U_1 S_1, U_2 S_2]`. A mean that moves adds
     one more column, so centring is exact in a stream too. While nothing is cut, the
     answer depends neither on blocks nor on sites nor on the tree. Cut to
-    `n_components`, it does, and variances come out too small, never too large; the
+    `working_rank`, it does, and variances come out too small, never too large; the
     error is bounded by `sine_bound_` and is small where the spectrum decays fast
     beyond the cut. The authors' code drops rows after the last full block; here they
     are read.
@@ -146,6 +151,7 @@ class FedPCA(Reducer):
         self,
         n_components: int | None = None,
         *,
+        working_rank: int | None = None,
         block_size: int | None = None,
         center: Any = "global",
         adapt_rank: bool = False,
@@ -159,6 +165,7 @@ class FedPCA(Reducer):
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.working_rank = working_rank
         self.block_size = block_size
         self.center = center
         self.adapt_rank = adapt_rank

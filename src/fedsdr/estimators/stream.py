@@ -34,7 +34,10 @@ class Stream:
     Parameters
     ----------
     n_components : int or None
-        Rank to start with; None for all, or for one with `adaption`.
+        Directions to report; None for all that are kept. With `adaption`, how many to
+        start with; None for one.
+    working_rank : int or None
+        Directions kept on the way; None for `n_components`.
     block_size : int or None
         Rows read at a time; None for all.
     center : {"global", "site", False}
@@ -50,6 +53,7 @@ class Stream:
     """
 
     n_components: int | None
+    working_rank: int | None
     block_size: int | None
     center: Any
     forgetting: float
@@ -85,12 +89,14 @@ class Stream:
             Of all rows.
         """
         d = rows.shape[1]
-        if self.n_components is not None and self.n_components > d:
-            raise InputError(
-                f"n_components must be at most the number of columns, {d}, got "
-                f"{self.n_components}"
-            )
-        rank = self.n_components or (d if self.adaption is None else 1)
+        for name in ("n_components", "working_rank"):
+            wanted = getattr(self, name)
+            if wanted is not None and wanted > d:
+                raise InputError(
+                    f"{name} must be at most the number of columns, {d}, got {wanted}"
+                )
+        rank = self.working_rank or self.n_components
+        rank = rank or (d if self.adaption is None else 1)
         states = dict(known)
         with single_threaded_blas():
             for label, mine in group_by_site(sites, len(rows)):
@@ -102,6 +108,8 @@ class Stream:
                 states[label] = state
             tree = self.tree(list(states))
             merged = merge_tree(states, tree, between=self.center == "global")
+        if self.n_components is not None and self.adaption is None:
+            merged = merged.leading(self.n_components)
         return states, merged
 
     def _add(
@@ -142,12 +150,19 @@ def check_stream(estimator: Any) -> Stream:
         Checked.
     """
     p = estimator
-    for name in ("n_components", "block_size"):
+    for name in ("n_components", "working_rank", "block_size"):
         value = getattr(p, name)
         if value is not None and not (_is_number(value, Integral) and value >= 1):
             raise InputError(
                 f"{name} must be None or an integer of at least 1, got {value!r}"
             )
+    if p.working_rank is not None and (
+        p.adapt_rank or p.working_rank < (p.n_components or 1)
+    ):
+        raise InputError(
+            "working_rank must be at least n_components, and None with adapt_rank, got "
+            f"{p.working_rank!r}"
+        )
     if p.center is not False and p.center not in ("global", "site"):
         raise InputError(f"center must be 'global', 'site' or False, got {p.center!r}")
     if not (_is_number(p.forgetting) and 0.0 < p.forgetting <= 1.0):
@@ -160,6 +175,7 @@ def check_stream(estimator: Any) -> Stream:
         )
     return Stream(
         p.n_components,
+        p.working_rank,
         p.block_size,
         p.center,
         float(p.forgetting),
