@@ -225,7 +225,7 @@ class FedSSIR(Reducer):
         generator: np.random.Generator,
     ) -> tuple[Result, Communication]:
         transport = connect({name: PlainSite(rows) for name, rows in parts.items()})
-        add = PlainSum(transport, list(parts))
+        add = PlainSum(transport, list(parts), terms)
         evidence = SumsCoordinator(add, terms).evidence()
         found = estimate(evidence, choices, generator)
         total = evidence.total

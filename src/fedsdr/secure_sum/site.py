@@ -191,13 +191,7 @@ class SumSite:
             For each survivor a share of its self mask, for each site that was lost a
             share of its pair key.
         """
-        self._expect(Stage.CONFIRMED)
-        self._enough(signatures)
-        if not set(signatures) <= set(self._survivors):
-            raise Refusal("PEERS", "a signature comes from a site that was lost")
-        for site, signature in signatures.items():
-            message = self._survivors_message(site)
-            check_signature(self.agreement.roster, site, signature, message)
+        self.check_signatures(signatures)
         self._stage = Stage.DONE
         return {
             site: shares[:SECRET_BYTES]
@@ -205,6 +199,27 @@ class SumSite:
             else shares[SECRET_BYTES:]
             for site, shares in self._held.items()
         }
+
+    def check_signatures(self, signatures: Mapping[str, bytes]) -> None:
+        """Check that enough sites see the same survivors.
+
+        Parameters
+        ----------
+        signatures : mapping of str to bytes
+            What sites signed in `confirm`.
+
+        Raises
+        ------
+        Refusal
+            If there are too few, or one does not fit.
+        """
+        self._expect(Stage.CONFIRMED)
+        self._enough(signatures)
+        if not set(signatures) <= set(self._survivors):
+            raise Refusal("PEERS", "a signature comes from a site that was lost")
+        for site, signature in signatures.items():
+            message = self._survivors_message(site)
+            check_signature(self.agreement.roster, site, signature, message)
 
     def _expect(self, stage: Stage | None) -> None:
         if self._stage != stage:

@@ -18,15 +18,15 @@ Matrix = NDArray[np.float64]
 class Adder(Protocol):
     """A way to add over sites: in the open or under masks."""
 
-    def __call__(self, name: str, payload: Payload, n_values: int) -> Matrix:
+    def __call__(self, statistic: str, request: Payload, n_values: int) -> Matrix:
         """Ask for one sum.
 
         Parameters
         ----------
-        name : str
-            Of the message that says what to add.
-        payload : dict
-            Its content.
+        statistic : {"moments", "errors"}
+            What to add.
+        request : dict
+            What the sites need to know for it.
         n_values : int
             Length of the sum.
 
@@ -65,8 +65,7 @@ class SumsCoordinator:
             All that the choice of K and of the penalty will need; it asks the sites
             again only for validation errors.
         """
-        payload = {"terms": self.terms.to_payload()}
-        vector = self.add("sums.moments", payload, self.terms.n_values)
+        vector = self.add("moments", {}, self.terms.n_values)
         parts, votes = unpack_parts(vector, self.terms)
         folds = tuple(
             (parts[f"fit:{fold}"], parts[f"held:{fold}"])
@@ -81,4 +80,4 @@ class SumsCoordinator:
         )
 
     def _errors(self, bases: Sequence[Matrix]) -> Matrix:
-        return self.add("sums.errors", {"bases": list(bases)}, len(bases))
+        return self.add("errors", {"bases": list(bases)}, len(bases))

@@ -27,13 +27,12 @@ class PlainSite:
 
     Notes
     -----
-    It sends the vector of `SiteRows.moments` for "sums.moments", its errors for
-    "sums.errors", and nothing for "sums.result".
+    It sends the vector of `SiteRows.moments` for "sums.moments" and its errors for
+    "sums.errors".
     """
 
     def __init__(self, rows: SiteRows) -> None:
         self._rows = rows
-        self._terms: Terms | None = None
 
     def handle(self, name: str, payload: Payload) -> Payload:
         """Answer one message.
@@ -50,16 +49,13 @@ class PlainSite:
         dict
             The reply.
         """
-        if name == "sums.moments":
-            self._terms = Terms.from_payload(payload.get("terms"))
-            return {"values": self._rows.moments(self._terms)}
+        request = dict(payload)
+        terms = Terms.from_payload(request.pop("terms", None))
+        if name == "sums.moments" and not request:
+            return {"values": self._rows.moments(terms)}
         if name == "sums.errors":
-            if self._terms is None:
-                raise Refusal("ORDER", "sums.moments comes first")
-            bases = check_bases(payload, self._terms.n_features)
-            return {"values": self._rows.errors(self._terms, bases)}
-        if name == "sums.result":
-            return {}
+            bases = check_bases(request, terms.n_features)
+            return {"values": self._rows.errors(terms, bases)}
         raise Refusal("MALFORMED")
 
 
@@ -73,23 +69,26 @@ class PlainSum:
         Reaches the sites.
     sites : sequence of str
         Their names.
+    terms : Terms
+        Agreed between all parties.
     timeout : float, default=600.0
         Seconds; no site may fail.
     """
 
     exchange: Exchange
     sites: Sequence[str]
+    terms: Terms
     timeout: float = 600.0
 
-    def __call__(self, name: str, payload: Payload, n_values: int) -> Vector:
+    def __call__(self, statistic: str, request: Payload, n_values: int) -> Vector:
         """Ask for one sum.
 
         Parameters
         ----------
-        name : str
-            Of the message.
-        payload : dict
-            Its content, the same for every site.
+        statistic : {"moments", "errors"}
+            What to add.
+        request : dict
+            What the sites need to know for it.
         n_values : int
             Length of the sum.
 
@@ -98,8 +97,9 @@ class PlainSum:
         ndarray of shape (n_values,)
             Sum over the sites.
         """
+        payload = {"terms": self.terms.to_payload(), **request}
         everyone = dict.fromkeys(self.sites, payload)
-        replies = ask_all(self.exchange, name, everyone, self.timeout)
+        replies = ask_all(self.exchange, f"sums.{statistic}", everyone, self.timeout)
         total = np.zeros(n_values)
         for reply in replies.values():
             total += check_vector(reply, n_values)

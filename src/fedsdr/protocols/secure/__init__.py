@@ -1,0 +1,7 @@
+"""The default protocol under masks: the coordinator sees sums, and nothing else."""
+
+from fedsdr.protocols.secure.coordinator import SecureSum
+from fedsdr.protocols.secure.state import Folder
+from fedsdr.protocols.secure.study import Study
+
+__all__ = ["Folder", "SecureSum", "Study"]

@@ -1,0 +1,327 @@
+"""What a site does: add its sums under masks, and let out nothing else."""
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols.seam import Payload
+from fedsdr.protocols.secure.messages import (
+    read_all_keys,
+    read_by_site,
+    read_fields,
+    read_names,
+    read_text,
+)
+from fedsdr.protocols.secure.study import Study
+from fedsdr.protocols.site_rows import SiteRows
+from fedsdr.protocols.sums.plain import check_bases
+from fedsdr.protocols.wire import encode
+from fedsdr.secure_sum import Context, FixedPoint, Identity, SumSite
+from fedsdr.secure_sum.identity import SIGNATURE_BYTES
+
+Vector = NDArray[np.float64]
+
+# Digits that the sum of squares of a column keeps, relative to itself.
+PRECISION = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is about to be opened, and to the sum of which sites.
+
+    Parameters
+    ----------
+    study : str
+        Digest of the study.
+    round : str
+        Name of the round.
+    statistic : str
+        What is added.
+    subject : str
+        Digest of what it is about.
+    sites : tuple of str
+        Sites in the sum, sorted; empty before it is known.
+    """
+
+    study: str
+    round: str
+    statistic: str
+    subject: str
+    sites: tuple[str, ...] = ()
+
+
+class Gate(Protocol):
+    """Decides what may leave a site, and remembers what did."""
+
+    def inspect(self, study: Study, rows: SiteRows) -> None:
+        """Look at a study before anything is computed for it.
+
+        Parameters
+        ----------
+        study : Study
+            As the site knows it.
+        rows : SiteRows
+            Its rows.
+        """
+
+    def permit(self, release: Release, values: Vector) -> None:
+        """Allow a sum to be opened, or raise a `Refusal`.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites in the sum.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        """
+
+    def record(self, release: Release, values: Vector) -> None:
+        """Allow again, and write down durably, before the shares leave.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites in the sum.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        """
+
+
+@dataclass(slots=True, eq=False)
+class _Round:
+    """The round that is going on."""
+
+    party: SumSite
+    release: Release
+    bases: list[Vector] = field(default_factory=list)
+    values: Vector | None = None
+
+
+class SecureSite:
+    """A site that takes part in secure sums and nothing else.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the roster.
+    study : Study
+        The site's own copy of what was agreed.
+    rows : SiteRows
+        Its rows, with the columns of the study.
+    identity : Identity
+        Its signing key.
+    gate : Gate
+        Rules and ledger.
+
+    Attributes
+    ----------
+    result : dict or None
+        What the coordinator published.
+
+    Notes
+    -----
+    It sees public keys and boxes of other sites, candidate directions, which sites
+    stayed, and the result. It sends the replies of `SumSite`, under "secure.keys",
+    "secure.shares", "secure.masked", "secure.confirm" and "secure.unmask", in this
+    order and once a round; a new round ends an unfinished one. Every refusal leaves
+    the state as it was.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        study: Study,
+        rows: SiteRows,
+        identity: Identity,
+        gate: Gate,
+    ) -> None:
+        if study.roster.get(name) != identity.public:
+            raise InputError(
+                f"the roster's identity of site {name!r} is not that of this key: send "
+                "the public half of this key to the coordinator, or use the right key"
+            )
+        self.name = name
+        self.result: Payload | None = None
+        self._study = study
+        self._rows = rows
+        self._identity = identity
+        self._gate = gate
+        self._agreement = study.agreement()
+        self._agreed = False
+        self._used: set[str] = set()
+        self._round: _Round | None = None
+
+    def handle(self, name: str, payload: Payload) -> Payload:
+        """Answer one message.
+
+        Parameters
+        ----------
+        name : str
+            One of those above, "secure.agree" or "secure.result".
+        payload : dict
+            Its content.
+
+        Returns
+        -------
+        dict
+            The reply, or a `Refusal`.
+        """
+        answers = {
+            "secure.agree": self._agree,
+            "secure.keys": self._keys,
+            "secure.shares": self._share,
+            "secure.masked": self._mask,
+            "secure.confirm": self._confirm,
+            "secure.unmask": self._unmask,
+            "secure.result": self._publish,
+        }
+        if name not in answers:
+            raise Refusal("MALFORMED")
+        return answers[name](payload)
+
+    def _agree(self, payload: Payload) -> Payload:
+        (digest,) = read_fields(payload, "study")
+        if read_text(digest) != self._study.digest:
+            raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
+        self._gate.inspect(self._study, self._rows)
+        self._agreed = True
+        return {}
+
+    def _keys(self, payload: Payload) -> Payload:
+        number, statistic, request = read_fields(
+            payload, "round", "statistic", "request"
+        )
+        if not self._agreed:
+            raise Refusal("ORDER", "secure.agree comes first")
+        if read_text(number) in self._used:
+            raise Refusal("ORDER", "this round has been")
+        bases = self._read_request(statistic, request)
+        # The question as the coordinator hashes it: sites that were asked different
+        # ones sign different keys, and cannot go on with each other.
+        question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
+        context = Context(self._study.digest, number, question)
+        party = SumSite(self.name, self._identity, self._agreement, context)
+        subject = self._study.subject if statistic == "moments" else question.hex()
+        release = Release(self._study.digest, number, statistic, subject)
+        reply = asdict(party.keys())
+        self._used.add(number)
+        self._round = _Round(party, release, bases)
+        return reply
+
+    def _read_request(self, statistic: str, request: Payload) -> list[Vector]:
+        if statistic == "moments" and request == {}:
+            return []
+        validates = self._study.terms.validation_fraction > 0.0
+        if statistic == "errors" and validates and isinstance(request, dict):
+            return check_bases(request, self._study.terms.n_features)
+        raise Refusal("MALFORMED")
+
+    def _share(self, payload: Payload) -> Payload:
+        going, keys = self._fields(payload, "keys")
+        return {"boxes": going.party.share(read_all_keys(keys))}
+
+    def _mask(self, payload: Payload) -> Payload:
+        going, boxes = self._fields(payload, "boxes")
+        values = self._compute(going)
+        masked = going.party.mask(read_by_site(boxes), values)
+        going.values = values
+        return {"masked": masked}
+
+    def _compute(self, going: _Round) -> Vector:
+        terms = self._study.terms
+        if going.release.statistic == "errors":
+            return self._rows.errors(terms, going.bases)
+        values = self._rows.moments(terms)
+        check_range(values, terms.n_features, len(self._study.sites), self._study.ring)
+        return values
+
+    def _confirm(self, payload: Payload) -> Payload:
+        going, survivors = self._fields(payload, "survivors")
+        names = read_names(survivors)
+        release = self._with_sites(going.release, names)
+        self._gate.permit(release, self._values(going))
+        signature = going.party.confirm(names)
+        going.release = release
+        return {"signature": signature}
+
+    def _unmask(self, payload: Payload) -> Payload:
+        going, signatures = self._fields(payload, "signatures")
+        checked = read_by_site(signatures, SIGNATURE_BYTES)
+        going.party.check_signatures(checked)
+        # Written down first: what is not in the ledger has not left.
+        self._gate.record(going.release, self._values(going))
+        return {"shares": going.party.unmask(checked)}
+
+    def _publish(self, payload: Payload) -> Payload:
+        if not self._agreed:
+            raise Refusal("ORDER", "secure.agree comes first")
+        read_fields(
+            payload, "directions", "support", "eigenvalues", "n_rows", "n_sites"
+        )
+        self.result = payload
+        return {}
+
+    def _fields(self, payload: Payload, name: str) -> tuple[_Round, object]:
+        number, value = read_fields(payload, "round", name)
+        if self._round is None or read_text(number) != self._round.release.round:
+            raise Refusal("ORDER", "this is not the round that is going on")
+        return self._round, value
+
+    @staticmethod
+    def _with_sites(release: Release, names: list[str]) -> Release:
+        return Release(
+            release.study,
+            release.round,
+            release.statistic,
+            release.subject,
+            tuple(sorted(names)),
+        )
+
+    @staticmethod
+    def _values(going: _Round) -> Vector:
+        if going.values is None:
+            raise Refusal("ORDER", "secure.masked comes first")
+        return going.values
+
+
+def check_range(
+    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
+) -> None:
+    """Check that no column is too large or too small for exact sums.
+
+    Parameters
+    ----------
+    values : ndarray
+        Packed summaries; the first is that of all rows.
+    n_features : int
+        Number of columns d.
+    n_sites : int
+        Sites that add.
+    ring : FixedPoint
+        In which they add.
+
+    Raises
+    ------
+    InputError
+        Naming the number of columns that need other units.
+    """
+    if np.abs(values).max(initial=0.0) >= ring.limit(n_sites):
+        raise InputError(
+            "the sums of this site are too large to be added exactly: agree on larger "
+            "units for the columns with the largest numbers"
+        )
+    size = n_features * (n_features + 1) // 2
+    triangle = values[4 : 4 + size]
+    starts = np.arange(n_features)
+    squares = triangle[starts * n_features - starts * (starts - 1) // 2]
+    floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
+    small = int(((squares > 0.0) & (squares < floor)).sum())
+    if small:
+        raise InputError(
+            f"{small} column(s) vary too little to be added exactly: agree on smaller "
+            "units for the columns with the smallest numbers"
+        )

@@ -1,0 +1,99 @@
+"""What is studied, by whom and how: agreed between all parties beforehand."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+from fedsdr.exceptions import InputError
+from fedsdr.protocols.terms import Terms
+from fedsdr.protocols.wire import encode
+from fedsdr.secure_sum import Agreement, FixedPoint
+from fedsdr.secure_sum.agreement import MIN_SITES
+from fedsdr.secure_sum.identity import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Terms of a study. Every party has its own copy; only the digest travels.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    columns : tuple of str
+        Columns of X, in order.
+    target : str
+        Column of y.
+    terms : Terms
+        How sites compute their sums.
+    roster : mapping of str to bytes
+        Public identity of every site.
+    threshold : int or None, default=None
+        Sites that must stay to the end; more than half of them, and at least 3, if not
+        given.
+    units : tuple of str, default=()
+        Unit of every column, where the study fixes units.
+    ring : FixedPoint
+        In which numbers are added.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    target: str
+    terms: Terms
+    roster: Roster
+    threshold: int | None = None
+    units: tuple[str, ...] = ()
+    ring: FixedPoint = field(default_factory=FixedPoint)
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != self.terms.n_features:
+            raise InputError(
+                f"the study names {len(self.columns)} columns, and its terms are for "
+                f"{self.terms.n_features}"
+            )
+        if len(set(self.columns)) < len(self.columns) or self.target in self.columns:
+            raise InputError("the study names a column twice")
+        if self.units and len(self.units) != len(self.columns):
+            raise InputError("the study must name a unit for every column, or for none")
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Names of all sites, sorted."""
+        return tuple(sorted(self.roster))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything above, in hexadecimal."""
+        content = {
+            "name": self.name,
+            "columns": list(self.columns),
+            "target": self.target,
+            "units": list(self.units),
+            "terms": self.terms.to_payload(),
+            "roster": dict(sorted(self.roster.items())),
+            "threshold": self.agreed_threshold,
+            "ring": [self.ring.words, self.ring.fraction_bits],
+        }
+        return hashlib.sha256(encode(content)).hexdigest()
+
+    @property
+    def agreed_threshold(self) -> int:
+        """Sites that must stay to the end."""
+        least = max(MIN_SITES, len(self.roster) // 2 + 1)
+        return least if self.threshold is None else self.threshold
+
+    @property
+    def subject(self) -> str:
+        """Digest of what the moments are about: columns, target, units."""
+        content = [list(self.columns), self.target, list(self.units)]
+        return hashlib.sha256(encode({"moments": content})).hexdigest()
+
+    def agreement(self) -> Agreement:
+        """Say who adds and how.
+
+        Returns
+        -------
+        Agreement
+            For the secure sums of this study.
+        """
+        return Agreement(self.digest, self.roster, self.agreed_threshold, self.ring)
