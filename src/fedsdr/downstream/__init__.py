@@ -1,0 +1,20 @@
+"""Models of y at each site, on all columns or on the few that a reducer leaves."""
+
+from fedsdr.downstream.compare import compare_downstream
+from fedsdr.downstream.models import downstream_models
+from fedsdr.downstream.per_site import PerSite
+from fedsdr.downstream.pipeline import SitePipeline, reduced_model
+from fedsdr.downstream.scores import relative_error, site_accuracy
+from fedsdr.downstream.splits import dirichlet_sites, site_splits
+
+__all__ = [
+    "PerSite",
+    "SitePipeline",
+    "compare_downstream",
+    "dirichlet_sites",
+    "downstream_models",
+    "reduced_model",
+    "relative_error",
+    "site_accuracy",
+    "site_splits",
+]
