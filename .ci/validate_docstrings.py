@@ -10,6 +10,7 @@ import pkgutil
 import sys
 import tomllib
 from collections.abc import Iterator
+from enum import EnumType
 from pathlib import Path
 from types import ModuleType
 
@@ -35,9 +36,9 @@ def public_objects(module: ModuleType) -> Iterator[str]:
     for name, item in vars(module).items():
         if name.startswith("_") or getattr(item, "__module__", None) != module.__name__:
             continue
-        # The constructor of a protocol is not its own.
-        is_protocol = getattr(item, "_is_protocol", False)
-        if inspect.isfunction(item) or (inspect.isclass(item) and not is_protocol):
+        # The constructors of protocols and enumerations are not their own.
+        foreign = getattr(item, "_is_protocol", False) or isinstance(item, EnumType)
+        if inspect.isfunction(item) or (inspect.isclass(item) and not foreign):
             yield f"{module.__name__}.{name}"
         if inspect.isclass(item):
             for member, value in vars(item).items():

@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 from fedsdr.estimators.paper import PaperRun, literal_result
 from fedsdr.estimators.parameters import check_choices, random_generator
 from fedsdr.estimators.reducer import Reducer
-from fedsdr.estimators.sites import Communication, connect, cost, split_sites
+from fedsdr.estimators.sites import (
+    Communication,
+    cost,
+    join_in_the_open,
+    join_under_masks,
+    split_sites,
+)
 from fedsdr.protocols import SiteRows, Terms
-from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
+from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.selection import Choices, estimate
 from fedsdr.solver.threads import single_threaded_blas
@@ -61,9 +67,11 @@ class FedSSIR(Reducer):
     tol : float, default=1e-6
         Relative duality gap of the convex problem. For ``protocol="paper"`` the change
         of Pi, in Frobenius norm, at which it stops.
-    protocol : {"sums", "paper"}, default="sums"
-        "sums": sites tell sums once and the problem is solved once. "paper":
-        Algorithms 1 and 2 of the paper, a message each way in every iteration.
+    protocol : {"sums", "secure", "paper"}, default="sums"
+        "sums": sites tell sums once and the problem is solved once. "secure": the same
+        under masks, as between sites that do not trust the coordinator; the same
+        result, for at least 3 sites. "paper": Algorithms 1 and 2 of the paper, a
+        message each way in every iteration.
     max_iter : int, default=5000
         Iterations at most, for ``protocol="paper"``.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -184,7 +192,8 @@ class FedSSIR(Reducer):
         generator = random_generator(self.random_state)
         parts = split_sites(rows, responses, sites, generator)
         terms = self._terms(choices, responses, strict=len(parts) == 1)
-        run = self._fit_by_sums if self.protocol == "sums" else self._fit_as_in_paper
+        paper = self.protocol == "paper"
+        run = self._fit_as_in_paper if paper else self._fit_by_sums
         with single_threaded_blas():
             self.result_, self.communication_ = run(parts, terms, choices, generator)
         found = self.result_
@@ -224,8 +233,8 @@ class FedSSIR(Reducer):
         choices: Choices,
         generator: np.random.Generator,
     ) -> tuple[Result, Communication]:
-        transport = connect({name: PlainSite(rows) for name, rows in parts.items()})
-        add = PlainSum(transport, list(parts), terms)
+        join = join_in_the_open if self.protocol == "sums" else join_under_masks
+        add, transport = join(parts, terms, self._feature_names())
         evidence = SumsCoordinator(add, terms).evidence()
         found = estimate(evidence, choices, generator)
         total = evidence.total

@@ -10,7 +10,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.selection import Choices
 
 DIMENSION_RULES = ("auto", "bic", "votes")
-PROTOCOLS = ("sums", "paper")
+PROTOCOLS = ("sums", "secure", "paper")
 PENALTY_RULES = ("universal", "moments", "holdout")
 
 

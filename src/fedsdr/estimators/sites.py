@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError
 from fedsdr.federation import InProcess, Transcript
-from fedsdr.protocols import Party, SiteRows
+from fedsdr.protocols import Party, SiteRows, Terms
+from fedsdr.protocols.secure import OpenGate, SecureSite, SecureSum, Study
+from fedsdr.protocols.sums import PlainSite, PlainSum
+from fedsdr.secure_sum import Identity
 
 Matrix = NDArray[np.float64]
 
@@ -119,6 +122,66 @@ def connect(parties: dict[str, Any], transcript: Transcript | None = None) -> In
     """
     checked: dict[str, Party] = parties
     return InProcess(checked, transcript=transcript, on_error="raise")
+
+
+def join_in_the_open(
+    parts: dict[str, SiteRows], terms: Terms, columns: tuple[str, ...]
+) -> tuple[PlainSum, InProcess]:
+    """Let sites tell their parts of every sum.
+
+    Parameters
+    ----------
+    parts : dict of str to SiteRows
+        Sites by name.
+    terms : Terms
+        How they compute.
+    columns : tuple of str
+        Not looked at.
+
+    Returns
+    -------
+    add : PlainSum
+        Adds over them.
+    transport : InProcess
+        Over which they talk.
+    """
+    del columns
+    transport = connect({name: PlainSite(rows) for name, rows in parts.items()})
+    return PlainSum(transport, list(parts), terms), transport
+
+
+def join_under_masks(
+    parts: dict[str, SiteRows], terms: Terms, columns: tuple[str, ...]
+) -> tuple[SecureSum, InProcess]:
+    """Let sites add under masks, with identities made for the occasion.
+
+    Parameters
+    ----------
+    parts : dict of str to SiteRows
+        Sites by name, at least 3.
+    terms : Terms
+        How they compute.
+    columns : tuple of str
+        Names of the columns.
+
+    Returns
+    -------
+    add : SecureSum
+        Adds over them.
+    transport : InProcess
+        Over which they talk.
+    """
+    identities = {name: Identity.generate() for name in parts}
+    roster = {name: identity.public for name, identity in identities.items()}
+    study = Study("in process", columns, "y (response)", terms, roster)
+    parties = {
+        name: SecureSite(name, study, rows, identities[name], OpenGate())
+        for name, rows in parts.items()
+    }
+    transport = connect(parties)
+    add = SecureSum(transport, study)
+    add.agree()
+    return add, transport
 
 
 def cost(transport: InProcess, names: Sequence[str]) -> Communication:

@@ -1,7 +1,17 @@
 """The default protocol under masks: the coordinator sees sums, and nothing else."""
 
 from fedsdr.protocols.secure.coordinator import SecureSum
+from fedsdr.protocols.secure.gate import OpenGate
+from fedsdr.protocols.secure.site import Gate, Release, SecureSite
 from fedsdr.protocols.secure.state import Folder
 from fedsdr.protocols.secure.study import Study
 
-__all__ = ["Folder", "SecureSum", "Study"]
+__all__ = [
+    "Folder",
+    "Gate",
+    "OpenGate",
+    "Release",
+    "SecureSite",
+    "SecureSum",
+    "Study",
+]

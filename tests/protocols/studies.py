@@ -1,0 +1,73 @@
+"""Small studies of several sites, ready to run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fedsdr.federation import InProcess, Transcript
+from fedsdr.protocols import SiteRows, Terms
+from fedsdr.protocols.secure import OpenGate, SecureSite, Study
+from fedsdr.secure_sum import FixedPoint, Identity
+
+Rows = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def make_rows(
+    n_sites: int, n_features: int = 4, n_rows: int = 30, seed: int = 0
+) -> Rows:
+    """Draw rows for sites a, b, c and so on."""
+    rng = np.random.default_rng(seed)
+    rows = {}
+    for i in range(n_sites):
+        X = rng.normal(size=(n_rows + i, n_features)) + rng.normal(size=n_features)
+        rows[f"site-{i:02d}"] = (X, X[:, 0] + 0.1 * rng.normal(size=len(X)))
+    return rows
+
+
+class Consortium:
+    """Sites with identities and gates, a study, and what carries their messages."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        *,
+        threshold: int | None = None,
+        gate: Callable[[str], Any] | None = None,
+        fault: Any = None,
+        ring: FixedPoint | None = None,
+        **terms: Any,
+    ) -> None:
+        n_features = next(iter(rows.values()))[0].shape[1]
+        self.rows = rows
+        self.identities = {name: Identity.generate() for name in rows}
+        roster = {name: own.public for name, own in self.identities.items()}
+        columns = tuple(f"x{j}" for j in range(n_features))
+        self.study = Study(
+            "test",
+            columns,
+            "y",
+            Terms(n_features, **terms),
+            roster,
+            threshold,
+            ring=ring or FixedPoint(),
+        )
+        self.gates = {name: gate(name) if gate else OpenGate() for name in rows}
+        self.sites = {name: self.site(name) for name in rows}
+        self.transport = InProcess(self.sites, transcript=Transcript(), fault=fault)
+
+    def site(self, name: str, seed: int = 7) -> SecureSite:
+        """Make a site, as after a restart of its process."""
+        own = SiteRows(*self.rows[name], np.random.default_rng(seed), name)
+        return SecureSite(
+            name, self.study, own, self.identities[name], self.gates[name]
+        )
+
+    def expected(self, names: Any = None) -> np.ndarray:
+        """Sum of the sites' moments, in the open."""
+        return sum(
+            SiteRows(*self.rows[name], np.random.default_rng(7), name).moments(
+                self.study.terms
+            )
+            for name in (self.rows if names is None else names)
+        )

@@ -1,0 +1,216 @@
+"""The secure protocol gives the plain sums, to whoever stayed, or nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.protocols.studies import Consortium, make_rows
+
+from fedsdr import FedSSIR, InputError
+from fedsdr.protocols import IncompleteError, Refusal
+from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
+from fedsdr.secure_sum import FixedPoint, Identity
+from fedsdr.simulate import make_setting
+
+STAGES = ("keys", "shares", "masked", "confirm", "unmask")
+
+
+def add_moments(consortium: Consortium, **options: Any) -> tuple[np.ndarray, SecureSum]:
+    add = SecureSum(consortium.transport, consortium.study, **options)
+    add.agree()
+    return add("moments", {}, consortium.study.terms.n_values), add
+
+
+@settings(max_examples=25)
+@given(
+    n_sites=st.integers(3, 20),
+    stage=st.sampled_from(STAGES),
+    position=st.integers(0, 19),
+    threshold=st.integers(0, 20),
+)
+def test_one_drop_out_anywhere_is_recovered_or_fails_closed(
+    n_sites: int, stage: str, position: int, threshold: int
+) -> None:
+    lost = f"site-{position % n_sites:02d}"
+    least = max(3, n_sites // 2 + 1)
+    wanted = min(max(threshold, least), n_sites)
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        return None if (name, site) == (f"secure.{stage}", lost) else packed
+
+    consortium = Consortium(
+        make_rows(n_sites, n_features=2), threshold=wanted, fault=fault
+    )
+    if wanted == n_sites:
+        with pytest.raises(IncompleteError, match=lost):
+            add_moments(consortium)
+        return
+    found, add = add_moments(consortium)
+    stayed = stage in ("confirm", "unmask")
+    assert set(add.survivors) == set(consortium.rows) - (set() if stayed else {lost})
+    expected = consortium.expected(add.survivors)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * expected.max())
+
+
+@pytest.mark.parametrize("n_sites", [3, 7, 20])
+def test_the_fit_is_the_fit_from_plain_sums(n_sites: int) -> None:
+    data = make_setting(
+        1, n_per_site=50, n_features=15, n_sites=n_sites, random_state=1
+    )
+    fits = [
+        FedSSIR(protocol=protocol).fit(data.X, data.y, sites=data.sites)
+        for protocol in ("sums", "secure")
+    ]
+    np.testing.assert_array_equal(fits[0].support_, fits[1].support_)
+    np.testing.assert_allclose(fits[0].directions_, fits[1].directions_, atol=1e-12)
+    assert fits[1].communication_.rounds == 6
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_sums_are_exact_to_twelve_digits_in_any_sensible_unit(scale: float) -> None:
+    rows = {name: (scale * X, y) for name, (X, y) in make_rows(5).items()}
+    consortium = Consortium(rows)
+    found, _ = add_moments(consortium)
+    expected = consortium.expected()
+    size = np.abs(expected[4:]).max()
+    np.testing.assert_allclose(found[4:], expected[4:], rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"), [(1e-8, "smaller units"), (1e9, "larger units")]
+)
+def test_units_that_would_lose_digits_are_refused_at_the_site(
+    scale: float, message: str
+) -> None:
+    rows = {name: (scale * X, y) for name, (X, y) in make_rows(3).items()}
+    consortium = Consortium(rows)
+    with pytest.raises(IncompleteError, match="own data cannot be used"):
+        add_moments(consortium)
+    for error in consortium.transport.errors.values():
+        assert message in str(error)
+        assert isinstance(error, InputError)
+
+
+def test_one_word_rings_work_too() -> None:
+    consortium = Consortium(make_rows(4), ring=FixedPoint(1, 44))
+    found, _ = add_moments(consortium)
+    np.testing.assert_allclose(found, consortium.expected(), rtol=0, atol=1e-9)
+
+
+def test_holdout_and_votes_are_added_under_masks() -> None:
+    data = make_setting(1, n_per_site=60, n_features=8, n_sites=4, random_state=1)
+    options: dict[str, Any] = {"n_directions": "votes", "penalty": "holdout"}
+    fits = [
+        FedSSIR(protocol=protocol, random_state=0, **options).fit(
+            data.X, data.y, sites=data.sites
+        )
+        for protocol in ("sums", "secure")
+    ]
+    np.testing.assert_allclose(fits[0].directions_, fits[1].directions_, atol=1e-10)
+    assert fits[1].communication_.rounds == 11
+
+
+def test_two_sites_are_too_few() -> None:
+    data = make_setting(1, n_per_site=60, n_features=8, n_sites=2, random_state=1)
+    with pytest.raises(InputError, match="at least 3 sites"):
+        FedSSIR(protocol="secure").fit(data.X, data.y, sites=data.sites)
+
+
+def test_a_study_that_was_interrupted_goes_on(tmp_path: Any) -> None:
+    terms = {"validation_fraction": 0.3}
+    cut = {"secure.masked"}
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        return None if name in cut else packed
+
+    consortium = Consortium(make_rows(4), fault=fault, **terms)
+    with pytest.raises(IncompleteError):
+        add_moments(consortium, state=Folder(tmp_path))
+    cut.clear()
+    found, _ = add_moments(consortium, state=Folder(tmp_path))
+    before = consortium.transport.transcript.rounds
+    # A new coordinator finds the sum on disk and asks for what is missing only.
+    again, add = add_moments(consortium, state=Folder(tmp_path))
+    np.testing.assert_array_equal(again, found)
+    assert set(add.survivors) == set(consortium.rows)
+    assert consortium.transport.transcript.rounds == before + 1
+    errors = add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+    assert errors.shape == (1,)
+    assert consortium.transport.transcript.rounds == before + 6
+
+
+def test_a_damaged_state_is_said(tmp_path: Any) -> None:
+    folder = Folder(tmp_path)
+    folder.save("moments", {"a": 1})
+    assert folder.load("moments") == {"a": 1}
+    (tmp_path / "moments.round").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="damaged"):
+        folder.load("moments")
+
+
+def test_another_study_is_refused() -> None:
+    consortium, other = Consortium(make_rows(3)), Consortium(make_rows(3))
+    with pytest.raises(IncompleteError, match="terms differ"):
+        SecureSum(consortium.transport, other.study).agree()
+
+
+def test_a_site_checks_its_own_key_against_the_roster() -> None:
+    consortium = Consortium(make_rows(3))
+    with pytest.raises(InputError, match="roster"):
+        SecureSite("site-00", consortium.study, None, Identity.generate(), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "code"),
+    [
+        ("secure.keys", {"round": "1", "statistic": "moments", "request": {}}, "ORDER"),
+        ("secure.agree", {"study": "ff"}, "TERMS"),
+        ("secure.agree", {}, "MALFORMED"),
+        ("secure.shares", {"round": "1", "keys": {}}, "ORDER"),
+        ("secure.result", {}, "ORDER"),
+        ("secure.rows", {}, "MALFORMED"),
+    ],
+)
+def test_messages_out_of_place_are_refused(
+    name: str, payload: dict[str, Any], code: str
+) -> None:
+    site = Consortium(make_rows(3)).sites["site-00"]
+    with pytest.raises(Refusal) as caught:
+        site.handle(name, payload)
+    assert caught.value.code == code
+
+
+def test_a_round_cannot_be_replayed() -> None:
+    consortium = Consortium(make_rows(3))
+    add_moments(consortium)
+    site = consortium.sites["site-01"]
+    for message in consortium.transport.transcript.messages:
+        if message.receiver == "site-01" and message.name != "secure.agree":
+            with pytest.raises(Refusal) as caught:
+                site.handle(message.name, message.payload)
+            assert caught.value.code == "ORDER"
+
+
+def test_candidates_are_asked_for_only_where_the_study_holds_rows_out() -> None:
+    consortium = Consortium(make_rows(3))
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    with pytest.raises(IncompleteError, match="not one that this protocol has"):
+        add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+
+
+def test_the_result_reaches_every_site() -> None:
+    consortium = Consortium(make_rows(3))
+    _, add = add_moments(consortium)
+    result = {
+        "directions": np.eye(4)[:, :1],
+        "support": np.ones(4, dtype=bool),
+        "eigenvalues": np.ones(1),
+        "n_rows": 93,
+        "n_sites": 3,
+    }
+    add.publish(result)
+    for site in consortium.sites.values():
+        np.testing.assert_array_equal(site.result["directions"], result["directions"])
