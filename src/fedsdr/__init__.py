@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fedsdr.estimators import SIR, SSIR, FedPCA, FedSSIR, FedSVD
+from fedsdr.estimators import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -16,6 +16,7 @@ __version__ = version("fedsdr")
 __all__ = [
     "SIR",
     "SSIR",
+    "SSIRCV",
     "ConvergenceWarning",
     "FedPCA",
     "FedSSIR",

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fedsdr import SIR, SSIR, FedPCA, FedSSIR, FedSVD
+from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD
 
 ESTIMATORS = [
     FedPCA(),
@@ -21,6 +21,8 @@ ESTIMATORS = [
     FedSSIR(n_directions="bic", penalty="moments", kernel="slices", random_state=0),
     FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
     FedSSIR(n_directions=1, refit=0.3),
+    SSIRCV(),
+    SSIRCV(2, as_shipped=True, n_folds=2, penalties=[0.5, 1.0], max_iter=100),
 ]
 
 

@@ -5,5 +5,6 @@ from fedsdr.estimators.fed_ssir import FedSSIR
 from fedsdr.estimators.fed_svd import FedSVD
 from fedsdr.estimators.sir import SIR
 from fedsdr.estimators.ssir import SSIR
+from fedsdr.estimators.ssir_cv import SSIRCV
 
-__all__ = ["SIR", "SSIR", "FedPCA", "FedSSIR", "FedSVD"]
+__all__ = ["SIR", "SSIR", "SSIRCV", "FedPCA", "FedSSIR", "FedSVD"]
