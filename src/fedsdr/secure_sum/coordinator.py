@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
-from fedsdr.secure_sum.fixed_point import Ring, subtract_from, total
-from fedsdr.secure_sum.masks import pairwise, stream
+from fedsdr.secure_sum.fixed_point import Ring, total
+from fedsdr.secure_sum.masks import change, pairwise
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     PublicKeys,
@@ -61,17 +61,18 @@ class MaskedSum:
             owner signed, so changed shares give a `Refusal`, not a wrong sum.
         """
         result = total(self.masked.values())
+        seeds = []
         for site in self.shared:
             secret = self._recover(site, shares)
             if site in self.masked:
                 if commit(secret) != self.keys[site].commitment:
                     raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
-                seed = derive(secret, self_info(self.context, site))
-                subtract_from(result, stream(seed, *result.shape))
+                seeds.append(derive(secret, self_info(self.context, site)))
             else:
                 if public_of(secret) != self.keys[site].mask_key:
                     raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
                 result = self._without(site, secret, result)
+        change(result, subtract=seeds)
         return self.agreement.ring.decode(result)
 
     def _recover(self, site: str, shares: Mapping[str, Mapping[str, bytes]]) -> bytes:

@@ -10,6 +10,8 @@ Ring = NDArray[np.uint64]
 Matrix = NDArray[np.float64]
 
 WORD = 64
+# Numbers that are converted at a time: what is worked on stays in the cache.
+BLOCK = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +76,30 @@ class FixedPoint:
             Ring elements.
         """
         values = np.asarray(values, dtype=np.float64)
-        size = np.abs(values)
-        if not np.isfinite(size).all():
+        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+        if not np.isfinite(largest):
             raise ValueError("only finite numbers can be added")
-        if size.size and size.max() >= self.limit(n_terms):
+        if largest >= self.limit(n_terms):
             raise OverflowError(
                 f"a number is too large to be added exactly; the limit for {n_terms} "
                 f"terms is {self.limit(n_terms):.3g}: use larger units"
             )
+        elements = empty((values.size,), self.words)
+        flat = values.reshape(-1)
+        for start in range(0, values.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            self._encode(flat[part], elements[part])
+        return elements.reshape(*values.shape, self.words)
+
+    def _encode(self, values: Matrix, elements: Ring) -> None:
         # Powers of two: products are exact.
-        scaled = size * 2.0 ** (self.fraction_bits - WORD * (self.words - 1))
-        elements = empty(values.shape, self.words)
+        scaled = np.abs(values) * 2.0 ** (self.fraction_bits - WORD * (self.words - 1))
         for word in reversed(range(self.words)):
             whole = np.floor(scaled) if word else np.rint(scaled)
-            elements[..., word] = whole.astype(np.uint64)
+            elements[:, word] = whole.astype(np.uint64)
             # The part behind the point is exact, and so is its scaling by 2^64.
             scaled = (scaled - whole) * 2.0**WORD
         _negate_where(elements, values < 0)
-        return elements
 
     def decode(self, elements: Ring) -> Matrix:
         """Read real numbers from ring elements.
@@ -106,13 +114,20 @@ class FixedPoint:
         ndarray of shape (...)
             Numbers.
         """
-        negative = elements[..., -1] >> np.uint64(WORD - 1) == 1
+        flat = elements.reshape(-1, self.words)
+        result = np.zeros(len(flat))
+        for start in range(0, len(flat), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._decode(flat[part], result[part])
+        return result.reshape(elements.shape[:-1])
+
+    def _decode(self, elements: Ring, result: Matrix) -> None:
+        negative = elements[:, -1] >> np.uint64(WORD - 1) == 1
         size = total([elements])
         _negate_where(size, negative)
-        result = np.zeros(elements.shape[:-1])
         for word in reversed(range(self.words)):
-            result += size[..., word] * 2.0 ** (WORD * word - self.fraction_bits)
-        return np.negative(result, out=result, where=negative)
+            result += size[:, word] * 2.0 ** (WORD * word - self.fraction_bits)
+        np.negative(result, out=result, where=negative)
 
 
 def empty(shape: tuple[int, ...], words: int) -> Ring:

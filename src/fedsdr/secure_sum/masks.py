@@ -1,13 +1,58 @@
 """Masks: streams of ring elements that look like noise to whoever lacks the seed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from fedsdr.secure_sum.fixed_point import Ring, add_to, subtract_from, total
+from fedsdr.secure_sum.fixed_point import Ring, add_to, empty, subtract_from, total
 
 SEED_BYTES = 32
+# Elements that are masked at a time: what is worked on stays in the cache.
+BLOCK = 8192
+
+
+class Stream:
+    """Uniformly distributed ring elements, block by block.
+
+    Parameters
+    ----------
+    seed : bytes of length 32
+        Used for this one stream and never again: the counter starts at zero.
+    words : int
+        64-bit words an element.
+
+    Notes
+    -----
+    The key stream of AES-256 in counter mode. Every bit of the seed matters.
+    """
+
+    def __init__(self, seed: bytes, words: int) -> None:
+        if len(seed) != SEED_BYTES:
+            raise ValueError(f"a seed has {SEED_BYTES} bytes")
+        self._words = words
+        cipher = Cipher(algorithms.AES(seed), modes.CTR(bytes(16)))
+        self._encryptor = cipher.encryptor()
+        self._zeros = memoryview(bytes(8 * words * BLOCK))
+        self._buffer = bytearray(8 * words * BLOCK + 16)
+
+    def next(self, count: int) -> Ring:
+        """Give the next elements.
+
+        Parameters
+        ----------
+        count : int
+            How many, at most a block.
+
+        Returns
+        -------
+        ndarray of uint64, shape (count, words)
+            A view that the next call overwrites.
+        """
+        n_words = self._words * count
+        self._encryptor.update_into(self._zeros[: 8 * n_words], self._buffer)
+        elements = np.frombuffer(self._buffer, dtype="<u8", count=n_words)
+        return elements.reshape(self._words, count).T
 
 
 def stream(seed: bytes, n_elements: int, words: int) -> Ring:
@@ -16,7 +61,7 @@ def stream(seed: bytes, n_elements: int, words: int) -> Ring:
     Parameters
     ----------
     seed : bytes of length 32
-        Used for this one stream and never again: the nonce is constant.
+        Used for this one stream and never again.
     n_elements : int
         How many.
     words : int
@@ -25,18 +70,36 @@ def stream(seed: bytes, n_elements: int, words: int) -> Ring:
     Returns
     -------
     ndarray of uint64, shape (n_elements, words)
-        ChaCha20's key stream. Every bit of the seed matters.
+        See `Stream`.
     """
-    if len(seed) != SEED_BYTES:
-        raise ValueError(f"a seed has {SEED_BYTES} bytes")
-    cipher = Cipher(algorithms.ChaCha20(seed, bytes(16)), mode=None).encryptor()
-    key_stream = cipher.update(bytes(8 * words * n_elements))
-    return np.frombuffer(key_stream, dtype="<u8").reshape(words, n_elements).T
+    elements = empty((n_elements,), words)
+    elements[...] = 0
+    change(elements, add=[seed])
+    return elements
 
 
-def pairwise(
-    elements: Ring, own: str, seeds: Mapping[str, bytes], *, remove: bool = False
-) -> Ring:
+def change(
+    elements: Ring, add: Iterable[bytes] = (), subtract: Iterable[bytes] = ()
+) -> None:
+    """Add and subtract masks in place.
+
+    Parameters
+    ----------
+    elements : ndarray of uint64, shape (n_elements, words)
+        What is changed.
+    add, subtract : iterable of bytes of length 32
+        Seeds of the masks.
+    """
+    n_elements, words = elements.shape
+    streams = [(add_to, Stream(seed, words)) for seed in add]
+    streams += [(subtract_from, Stream(seed, words)) for seed in subtract]
+    for start in range(0, n_elements, BLOCK):
+        block = elements[start : start + BLOCK]
+        for apply, masks in streams:
+            apply(block, masks.next(len(block)))
+
+
+def pairwise(elements: Ring, own: str, seeds: Mapping[str, bytes]) -> Ring:
     """Add one mask a peer; over all peers they cancel.
 
     Parameters
@@ -47,8 +110,6 @@ def pairwise(
         Name of the party that adds.
     seeds : mapping of str to bytes
         Seed shared with each peer, by its name.
-    remove : bool, default=False
-        Take the masks off instead.
 
     Returns
     -------
@@ -57,7 +118,9 @@ def pairwise(
         other subtracts it.
     """
     masked = total([elements])
-    for peer, seed in sorted(seeds.items()):
-        change = add_to if (own < peer) != remove else subtract_from
-        change(masked, stream(seed, *elements.shape))
+    change(
+        masked,
+        add=[seed for peer, seed in seeds.items() if own < peer],
+        subtract=[seed for peer, seed in seeds.items() if peer < own],
+    )
     return masked

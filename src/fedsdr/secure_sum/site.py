@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context, digest
-from fedsdr.secure_sum.fixed_point import Ring, add_to
+from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import Identity, check_signature
-from fedsdr.secure_sum.masks import pairwise, stream
+from fedsdr.secure_sum.masks import change, pairwise
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     PublicKeys,
@@ -144,8 +144,8 @@ class SumSite:
         ring = self.agreement.ring
         elements = ring.encode(values, len(self.agreement.sites))
         masked = pairwise(elements, self.name, self._pair_seeds(boxes))
-        seed = derive(self._secrets.seed, self_info(self.context, self.name))
-        add_to(masked, stream(seed, *elements.shape))
+        own = derive(self._secrets.seed, self_info(self.context, self.name))
+        change(masked, add=[own])
         self._held.update(held)
         self._stage = Stage.MASKED
         return masked

@@ -1,0 +1,105 @@
+"""Cost of masking over the cost of what is masked, in one run.
+
+Run with ``make bench-secure-sum`` or ``python -m benchmarks.secure_sum``.
+"""
+
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.ledger import Ledger, Row
+from fedsdr.protocols.vectors import pack
+from fedsdr.secure_sum import Agreement, Context, Identity, MaskedSum, SumSite
+from fedsdr.summaries import summarize
+
+RESULTS = Path(__file__).parent / "results"
+N_SITES, N_ROWS, N_FEATURES = 10, 20_000, 1000
+TARGET = 0.15
+
+
+def main() -> None:
+    """Measure, then print and write the figures."""
+    ledger = Ledger(
+        RESULTS / "secure_sum.csv",
+        fresh=True,
+        key=("kernel",),
+        source="src/fedsdr/secure_sum",
+    )
+    with threadpool_limits(limits=1):
+        for kernel in ("slices", "smooth"):
+            ledger.measure({"kernel": kernel}, lambda kernel=kernel: measure(kernel))
+    print(write_table(ledger, RESULTS / "secure_sum.md"))
+
+
+def measure(kernel: str) -> Row:
+    """Time summaries, masking and opening for all sites, one after the other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, N_FEATURES))
+    y = X[:, 0] + rng.normal(size=N_ROWS)
+    names = [f"site-{i}" for i in range(N_SITES)]
+    start = perf_counter()
+    for _ in names:
+        values = pack(summarize(X, y, kernel=kernel))
+    summaries = perf_counter() - start
+    start = perf_counter()
+    total = add(names, values)
+    masking = perf_counter() - start
+    error = np.abs(total - N_SITES * values).max() / np.abs(total).max()
+    return {
+        "n_values": values.size,
+        "summaries_seconds": summaries,
+        "masking_seconds": masking,
+        "ratio": masking / summaries,
+        "relative_error": float(error),
+    }
+
+
+def add(names: list[str], values: np.ndarray) -> np.ndarray:
+    """Run one secure sum in which every site has the same numbers."""
+    identities = {name: Identity.generate() for name in names}
+    roster = {name: identity.public for name, identity in identities.items()}
+    agreement = Agreement("00" * 32, roster, N_SITES // 2 + 1)
+    context = Context(agreement.study, "1", b"")
+    sites = {
+        name: SumSite(name, identities[name], agreement, context) for name in names
+    }
+    keys = {name: site.keys() for name, site in sites.items()}
+    boxes = {name: site.share(keys) for name, site in sites.items()}
+    masked = {}
+    for name, site in sites.items():
+        sent = {peer: boxes[peer][name] for peer in names if peer != name}
+        masked[name] = site.mask(sent, values)
+    signatures = {name: site.confirm(names) for name, site in sites.items()}
+    shares = {name: site.unmask(signatures) for name, site in sites.items()}
+    return MaskedSum(agreement, context, keys, tuple(names), masked).open(shares)
+
+
+def write_table(ledger: Ledger, path: Path) -> str:
+    """Write what was measured, and give the text."""
+    row = ledger.rows[0]
+    lines = [
+        "# What masking costs",
+        "",
+        f"`python -m benchmarks.secure_sum`, commit {row['commit']}, {row['date']}.",
+        f"{N_SITES} sites of {N_ROWS} rows and {N_FEATURES} columns, one thread:",
+        "seconds for all sites' summaries, for everything in the secure sum of them",
+        "(keys, shares, masks, signatures, opening), and the ratio, which is to stay",
+        f"under {TARGET}.",
+        "",
+        "| kernel | numbers | summaries | secure sum | ratio | relative error |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    names = ("kernel", "n_values", "summaries_seconds", "masking_seconds", "ratio")
+    lines += [
+        f"| {' | '.join(str(row[name]) for name in (*names, 'relative_error'))} |"
+        for row in ledger.rows
+    ]
+    text = "\n".join([*lines, ""])
+    path.write_text(text)
+    return text
+
+
+if __name__ == "__main__":
+    main()
