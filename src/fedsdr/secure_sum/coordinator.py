@@ -64,13 +64,10 @@ class MaskedSum:
         seeds = []
         for site in self.shared:
             secret = self._recover(site, shares)
+            self._check(site, secret)
             if site in self.masked:
-                if commit(secret) != self.keys[site].commitment:
-                    raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
                 seeds.append(derive(secret, self_info(self.context, site)))
             else:
-                if public_of(secret) != self.keys[site].mask_key:
-                    raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
                 result = self._without(site, secret, result)
         change(result, subtract=seeds)
         return self.agreement.ring.decode(result)
@@ -85,6 +82,16 @@ class MaskedSum:
         if len(known) < self.agreement.threshold:
             raise Refusal("PEERS", f"too few shares of {site!r}")
         return join(dict(list(known.items())[: self.agreement.threshold]))
+
+    def _check(self, site: str, secret: bytes) -> None:
+        """Compare a secret with what its owner signed at the beginning."""
+        keys = self.keys[site]
+        if site in self.masked:
+            fits = commit(secret) == keys.commitment
+        else:
+            fits = public_of(secret) == keys.mask_key
+        if not fits:
+            raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
 
     def _without(self, lost: str, secret: bytes, result: Ring) -> Ring:
         """Remove the masks that the others added for a site that was lost."""
