@@ -6,18 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fedsdr.decomposition import Subspace
+from fedsdr.estimators.components import Components
 from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
 from fedsdr.estimators.stream import check_stream
-from fedsdr.exceptions import InputError, SiteWarning, WeakSignalWarning, describe_site
+from fedsdr.exceptions import InputError, SiteWarning, describe_site
 
 Matrix = NDArray[np.float64]
 
 
-class FedPCA(Reducer):
+class FedPCA(Components):
     r"""Federated, streaming principal component analysis (Grammenos et al. 2020).
 
     Every site reads its rows once, in blocks, and keeps a few directions and their
@@ -208,15 +208,9 @@ class FedPCA(Reducer):
                     outcome = "it is its own mean and contributes nothing"
                     text = describe_site(label, "has one row", outcome)
                     warnings.warn(text, SiteWarning, stacklevel=2)
-        found, wanted = len(merged.values), self.n_components or 1
-        if found < wanted and not self.adapt_rank:
-            warnings.warn(
-                f"{found} direction(s) found where {wanted} were asked for: the rows "
-                "vary in no other",
-                WeakSignalWarning,
-                stacklevel=2,
-            )
         self._report(states, merged)
+        if not self.adapt_rank:
+            self._warn_if_fewer(self.n_components or 1)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sites: Any = None) -> Self:  # noqa: ARG002
@@ -252,45 +246,6 @@ class FedPCA(Reducer):
         self._report(*stream.read(known, rows, sites, self._generator))
         return self
 
-    def transform(self, X: Any) -> Matrix:
-        """Reduce rows to the directions found.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components_)
-            Coordinates, measured from `mean_`.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return (rows - self.mean_) @ self.directions_
-
-    def inverse_transform(self, X: Any) -> Matrix:
-        """Put reduced rows back into the space of the columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_components_)
-            Coordinates, as `transform` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            The nearest rows of the form ``mean_ + directions_ @ c`` to those reduced.
-        """
-        check_is_fitted(self)
-        scores = np.asarray(X, dtype=np.float64)
-        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
-            raise InputError(
-                f"expected rows of {self.n_components_} coordinate(s), got shape "
-                f"{scores.shape}"
-            )
-        return scores @ self.components_ + self.mean_
-
     def _begin(self) -> None:
         for name in ("explained_variance_ratio_", "sine_bound_"):
             if hasattr(self, name):
@@ -300,9 +255,7 @@ class FedPCA(Reducer):
 
     def _report(self, states: dict[Hashable, Subspace], merged: Subspace) -> None:
         self._states = states
-        self.directions_ = merged.basis * np.sign(_peaks(merged.basis))
-        self.components_ = self.directions_.T
-        self.n_components_ = len(merged.values)
+        self._set_directions(merged.basis)
         self.singular_values_ = merged.values
         self.mean_ = merged.mean
         self.n_samples_seen_ = merged.n_rows
@@ -316,16 +269,6 @@ class FedPCA(Reducer):
         if self.epsilon is None:
             self.explained_variance_ratio_ = squares / merged.total
             self.sine_bound_ = merged.sine_bound()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
-
-
-def _peaks(basis: Matrix) -> Matrix:
-    rows = np.abs(basis).argmax(axis=0) if basis.size else np.empty(0, dtype=np.intp)
-    return basis[rows, np.arange(basis.shape[1])]
 
 
 def _nothing_found(model: FedPCA) -> str:

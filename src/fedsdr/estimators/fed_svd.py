@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from fedsdr.estimators.components import Components
 from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
 from fedsdr.estimators.sites import Communication, group_by_site
-from fedsdr.exceptions import InputError, SiteWarning, WeakSignalWarning, describe_site
+from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.federation import Transcript
 from fedsdr.federation.fedsvd import masked_svd, random_seed
 from fedsdr.protocols.fedsvd import Factors, Terms
@@ -21,7 +21,7 @@ from fedsdr.solver.threads import single_threaded_blas
 Matrix = NDArray[np.float64]
 
 
-class FedSVD(Reducer):
+class FedSVD(Components):
     r"""Federated principal component analysis by masked SVD (Chai et al. 2022).
 
     The exact decomposition of all sites' rows: an authority hands out random rotations,
@@ -184,54 +184,8 @@ class FedSVD(Reducer):
                 for label, name in names.items()
             },
         )
-        wanted = self.n_components or 1
-        if self.n_components_ < wanted:
-            warnings.warn(
-                f"{self.n_components_} direction(s) found where {wanted} were asked "
-                "for: the rows vary in no other",
-                WeakSignalWarning,
-                stacklevel=2,
-            )
+        self._warn_if_fewer(self.n_components or 1)
         return self
-
-    def transform(self, X: Any) -> Matrix:
-        """Reduce rows to the directions found.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components_)
-            Coordinates, measured from `mean_`.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return (rows - self.mean_) @ self.directions_
-
-    def inverse_transform(self, X: Any) -> Matrix:
-        """Put reduced rows back into the space of the columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_components_)
-            Coordinates, as `transform` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            The nearest rows of the form ``mean_ + directions_ @ c`` to those reduced.
-        """
-        check_is_fitted(self)
-        scores = np.asarray(X, dtype=np.float64)
-        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
-            raise InputError(
-                f"expected rows of {self.n_components_} coordinate(s), got shape "
-                f"{scores.shape}"
-            )
-        return scores @ self.components_ + self.mean_
 
     def _report(self, found: dict[Any, Factors]) -> None:
         """Show what all sites know alike, and their own rows."""
@@ -243,11 +197,7 @@ class FedSVD(Reducer):
                 f"every column of X is {what}{within}, or varies too little to be "
                 "added in fixed point: use smaller units"
             )
-        peaks = np.abs(common.left).argmax(axis=0)
-        signs = np.sign(common.left[peaks, np.arange(common.left.shape[1])])
-        self.directions_ = common.left * signs
-        self.components_ = self.directions_.T
-        self.n_components_ = len(common.values)
+        signs = self._set_directions(common.left)
         self.singular_values_ = np.array(common.values)
         squares = self.singular_values_**2
         lost = {"global": 1, "site": len(found), False: 0}[self.center]
@@ -261,11 +211,6 @@ class FedSVD(Reducer):
             self.row_vectors_ = {
                 label: own * signs for label, own in rows.items() if own is not None
             }
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
 
 
 def _seeds(random_state: Any) -> Callable[[], bytes]:
