@@ -31,8 +31,8 @@ def communities(data_folder):
 
 def test_means_are_near_those_of_the_paper(communities):
     models = downstream_models("regression", n_directions=1, n_components=3)
-    # A penalty of one's own: its choice takes a minute a fit on columns as correlated
-    # as these.
+    # A penalty of one's own: at the default, far smaller one a fit may take a minute,
+    # and still not converge, on columns as correlated as these.
     models["M3"] = reduced_model(FedSSIR(1, penalty=0.2), LinearRegression())
     table = compare_downstream(models, *communities, n_repeats=10, random_state=0)
     means = table.groupby("model")["relative_error"].mean()
