@@ -1,0 +1,133 @@
+"""What a site allows to leave: numbers that its steward sets."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Self
+
+from fedsdr.exceptions import InputError
+
+#: How a table, which has no None, says that there is no limit.
+UNLIMITED = "unlimited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The limits of one site.
+
+    Parameters
+    ----------
+    min_rows : int, default=50
+        Fewest rows whose sums may be told, also of a fold or of rows held out.
+    min_slice_rows : int, default=3
+        Fewest rows in a slice or class.
+    min_level_rows : int, default=3
+        Fewest rows in which a column may differ from its commonest value, unless it is
+        constant; for a binary column these are the rows of its rarer level.
+    max_columns_per_row : float or None, default=0.33
+        Most columns for each row; None allows more columns than rows.
+    allowed_columns : collection of str or None, default=None
+        Columns that may be used; None for any.
+    allowed_studies : collection of str or None, default=None
+        Digests, in hexadecimal, of the studies that may be answered; None for any.
+    max_studies : int or None, default=None
+        Most studies that may ever be answered; None for any number.
+    same_sites_only : bool, default=True
+        Whether a statistic goes into sums over one and the same set of sites only.
+    same_rows_only : bool, default=True
+        Whether a statistic is told again only if no row has changed since.
+
+    Notes
+    -----
+    3 and 0.33 are DataSHIELD's defaults (``nfilter.tab``, ``nfilter.glm``). A site
+    tells ``d (d + 1)`` sums about the ``n d`` numbers that it holds, so that
+    `max_columns_per_row` bounds how many it tells for each that it holds.
+
+    DataSHIELD shows statistics of subsets of 3 rows and more (``nfilter.subset``). That
+    keeps from showing a single row, but a covariance is not one number: we ask for 50
+    rows. With slices of 20 a smaller site fills two of them at most, adds next to
+    nothing to the sum, and has the most to lose should all other parties join against
+    it. 50 is a convention and proves nothing; a steward may set what fits the data.
+    """
+
+    min_rows: int = 50
+    min_slice_rows: int = 3
+    min_level_rows: int = 3
+    max_columns_per_row: float | None = 0.33
+    allowed_columns: Collection[str] | None = None
+    allowed_studies: Collection[str] | None = None
+    max_studies: int | None = None
+    same_sites_only: bool = True
+    same_rows_only: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("min_rows", "min_slice_rows", "min_level_rows"):
+            _check_count(name, getattr(self, name))
+        if self.max_studies is not None:
+            _check_count("max_studies", self.max_studies)
+        for name in ("same_sites_only", "same_rows_only"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false")
+        _check_ratio(self.max_columns_per_row)
+        for name in ("allowed_columns", "allowed_studies"):
+            # Frozen: nobody may add to a collection that was handed in.
+            object.__setattr__(self, name, _as_names(name, getattr(self, name)))
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> Self:
+        """Read a policy from a table, such as one of a TOML file.
+
+        Parameters
+        ----------
+        table : mapping of str
+            Any of the parameters above; "unlimited" stands for None.
+
+        Returns
+        -------
+        Policy
+            An `InputError` names a key that is not known, and the one that it
+            resembles.
+        """
+        known = {field.name: field.default for field in fields(cls)}
+        for key in table:
+            if key not in known:
+                close = get_close_matches(str(key), known, n=1)
+                hint = f"did you mean '{close[0]}'?" if close else _list(known)
+                raise InputError(f"a policy has no '{key}'; {hint}")
+        optional = {"max_columns_per_row", *(k for k, v in known.items() if v is None)}
+        values: dict[str, Any] = {
+            key: None if key in optional and value == UNLIMITED else value
+            for key, value in table.items()
+        }
+        return cls(**values)
+
+
+def _check_count(name: str, value: object) -> None:
+    if type(value) is not int or value < 1:
+        raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+
+
+def _check_ratio(value: object) -> None:
+    if value is None:
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    # The comparison is also false for nan.
+    if not number or not 0 < value < float("inf"):  # type: ignore[operator]
+        raise InputError(
+            f"max_columns_per_row must be a positive number, got {value!r}: for no "
+            f"limit use None, in a file '{UNLIMITED}'"
+        )
+
+
+def _as_names(name: str, value: Any) -> frozenset[str] | None:
+    if value is None:
+        return None
+    # A single text is a collection too, of letters.
+    listed = not isinstance(value, str) and isinstance(value, Collection)
+    if not listed or not all(isinstance(item, str) for item in value):
+        raise InputError(f"{name} must be a list of names")
+    return frozenset(value)
+
+
+def _list(known: Mapping[str, object]) -> str:
+    return f"it has {', '.join(known)}"

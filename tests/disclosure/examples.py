@@ -1,0 +1,32 @@
+"""Requests and facts that pass every rule, to be changed one at a time."""
+
+from typing import Any
+
+from fedsdr.disclosure import Facts, ReleaseRequest
+
+STUDY = "5d" * 32
+SITES = ("east", "north", "south", "west")
+
+
+def request(**changes: Any) -> ReleaseRequest:
+    fields = {
+        "study": STUDY,
+        "statistic": "moments",
+        "subject": "ab" * 32,
+        "sites": SITES,
+        "n_values": 10,
+    }
+    return ReleaseRequest(**{**fields, **changes})
+
+
+def facts(**changes: Any) -> Facts:
+    fields = {
+        "n_rows": 100,
+        "smallest_part": 100,
+        "smallest_slice": 20,
+        "slices": "slice",
+        "minorities": {"age": 99, "sex": 48},
+        "prints": {"age": "a1", "sex": "b2"},
+        "target": {"y": "c3"},
+    }
+    return Facts(**{**fields, **changes})

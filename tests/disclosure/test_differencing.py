@@ -1,0 +1,229 @@
+"""No two releases whose difference would show a site or a row."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.disclosure.examples import SITES, facts, request
+
+from fedsdr.disclosure import Facts, Gate, Ledger, Policy, ReleaseRequest, review
+from fedsdr.exceptions import Refusal
+
+FEWER = SITES[:3]
+OTHER = "77" * 32
+
+
+def after(*releases: tuple[Facts, ReleaseRequest]) -> Ledger:
+    ledger = Ledger()
+    for number, (about, asked) in enumerate(releases):
+        ledger.append(
+            asked,
+            f"r{number}",
+            "f0",
+            columns=about.prints,
+            target=about.target,
+        )
+    return ledger
+
+
+def broken(ledger: Ledger, about: Facts, asked: ReleaseRequest, **more: Any) -> list:
+    policy = more.pop("policy", Policy())
+    found = review(about, asked, policy, ledger, **more)
+    return [violation.rule for violation in found]
+
+
+# --- over sites -----------------------------------------------------------------------
+
+
+def columns(*names: str) -> dict[str, Any]:
+    prints = {"age": "a1", "sex": "b2", "weight": "d4", "height": "e5"}
+    return {
+        "minorities": dict.fromkeys(names, 90),
+        "prints": {name: prints[name] for name in names},
+    }
+
+
+@pytest.mark.parametrize("study", [request().study, OTHER])
+@pytest.mark.parametrize("sites", [FEWER, (*SITES, "up"), (*FEWER, "up"), ("east",)])
+def test_the_same_subject_goes_to_the_same_sites_only(study, sites) -> None:
+    ledger = after((facts(), request()))
+    assert broken(ledger, facts(), request(study=study)) == []
+    assert broken(ledger, facts(), request(study=study, sites=sites)) == ["SITES"]
+    relaxed = Policy(same_sites_only=False)
+    asked = request(study=study, sites=sites)
+    assert broken(ledger, facts(), asked, policy=relaxed) == []
+
+
+def test_while_the_sites_are_not_known_the_other_rules_still_hold() -> None:
+    ledger = after((facts(), request()))
+    unknown = request(sites=())
+    assert broken(ledger, facts(), unknown) == []
+    changed = facts(prints={"age": "new", "sex": "b2"})
+    assert broken(ledger, changed, unknown) == ["CHANGED"]
+    with pytest.raises(ValueError, match="name them"):
+        ledger.append(unknown, "r1", "f0")
+
+
+def test_the_explanation_names_who_left_and_who_came() -> None:
+    ledger = after((facts(), request()))
+    asked = request(sites=(*FEWER, "up"))
+    (violation,) = review(facts(), asked, Policy(), ledger)
+    assert "entry 0; now without west and with up" in violation.explanation
+
+
+@pytest.mark.parametrize(
+    ("names", "statistic", "rules"),
+    [
+        # Another slice size, say: another subject, the same covariance.
+        (("age", "sex"), "moments", ["SITES"]),
+        # A block of the covariance is enough, and so is one variance.
+        (("age", "weight"), "moments", ["SITES"]),
+        (("weight", "height"), "moments", []),
+        (("age", "sex"), "errors", []),
+    ],
+)
+def test_one_column_in_common_makes_releases_related(names, statistic, rules) -> None:
+    ledger = after((facts(), request()))
+    asked = request(subject=OTHER, statistic=statistic, sites=FEWER)
+    assert broken(ledger, facts(**columns(*names)), asked) == rules
+    again = replace(asked, sites=SITES)
+    assert broken(ledger, facts(**columns(*names)), again) == []
+
+
+def offered(round_name: str = "r1", sites: tuple[str, ...] = SITES) -> Ledger:
+    ledger = Ledger()
+    asked = request(sites=sites)
+    ledger.append(
+        asked, round_name, "f0", stage="offered", columns=facts().prints, target={}
+    )
+    return ledger
+
+
+def test_an_offer_may_become_a_release_over_fewer_sites_in_its_round_only() -> None:
+    smaller = request(sites=FEWER)
+    assert broken(offered(), facts(), smaller, round_name="r1") == []
+    assert broken(offered(), facts(), request(), round_name="r1") == []
+    assert broken(offered(), facts(), smaller, round_name="r2") == ["SITES"]
+    other_study = replace(smaller, study=OTHER)
+    assert broken(offered(), facts(), other_study, round_name="r1") == ["SITES"]
+    larger = request(sites=(*SITES, "up"))
+    assert broken(offered(), facts(), larger, round_name="r1") == ["SITES"]
+
+
+def test_an_offer_without_an_outcome_may_be_repeated_to_the_same_sites() -> None:
+    assert broken(offered(), facts(), request(), round_name="r2") == []
+
+
+def test_a_round_has_one_outcome() -> None:
+    ledger = offered()
+    ledger.append(request(sites=FEWER), "r1", "f0", columns=facts().prints)
+    smaller = request(sites=FEWER[:2])
+    assert broken(ledger, facts(), smaller, round_name="r1") == ["SITES"]
+    assert broken(ledger, facts(), request(), round_name="r1") == ["SITES"]
+    # The offer to all four is settled: from now on it is these three.
+    assert broken(ledger, facts(), request(sites=FEWER), round_name="r2") == []
+    assert broken(ledger, facts(), request(), round_name="r2") == ["SITES"]
+
+
+# --- over time ------------------------------------------------------------------------
+
+
+def test_a_changed_answer_to_the_same_question_is_refused() -> None:
+    ledger = after((facts(), request()))
+    assert broken(ledger, facts(), request(), fingerprint="f0") == []
+    assert broken(ledger, facts(), request(), fingerprint="f1") == ["CHANGED"]
+    # Before it is computed, nobody can tell.
+    assert broken(ledger, facts(), request()) == []
+    relaxed = Policy(same_rows_only=False)
+    assert broken(ledger, facts(), request(), fingerprint="f1", policy=relaxed) == []
+    # Another question has another answer.
+    asked = request(subject=OTHER)
+    assert broken(ledger, facts(), asked, fingerprint="f1") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "rules"),
+    [
+        ({}, []),
+        ({"prints": {"age": "a1", "sex": "changed"}}, ["CHANGED"]),
+        ({"target": {"y": "changed"}}, ["CHANGED"]),
+        ({"target": {"z": "another response"}}, []),
+        (columns("age", "weight"), []),
+        (
+            {**columns("age", "weight"), "prints": {"age": "new", "weight": "d4"}},
+            ["CHANGED"],
+        ),
+        ({**columns("weight"), "target": {"y": "changed"}}, []),
+    ],
+)
+def test_changed_columns_are_noticed_whatever_the_question(changes, rules) -> None:
+    ledger = after((facts(), request()))
+    asked = request(subject=OTHER)
+    assert broken(ledger, facts(**changes), asked, fingerprint="f9") == rules
+
+
+# --- with rows ------------------------------------------------------------------------
+
+TERMS = {"discrete": False, "kernel": "smooth"}
+
+
+def moments(X: np.ndarray) -> np.ndarray:
+    centred = X - X.mean(axis=0)
+    return (centred.T @ centred).ravel()
+
+
+def tell(gate: Gate, X: np.ndarray, names: str, **changes: Any) -> None:
+    about = gate.observe(X, X[:, names.index("c")], list(names), **TERMS)
+    asked = request(n_values=X.shape[1] ** 2, **changes)
+    gate.check(about, asked, "r1")
+    gate.record(about, asked, "r1", moments(X))
+
+
+def test_rows_that_were_added_are_not_shown_by_asking_again(rng) -> None:
+    X = rng.normal(size=(101, 3))
+    gate = Gate()
+    tell(gate, X[:100], "abc")
+    tell(gate, X[:100].copy(), "abc")
+    for change in ({}, {"subject": OTHER}, {"study": OTHER, "subject": OTHER}):
+        with pytest.raises(Refusal, match="CHANGED"):
+            tell(gate, X, "abc", **change)
+    # What the refusal prevented: the difference is the row that was added.
+    mean = X[:100].mean(axis=0)
+    difference = (moments(X) - moments(X[:100])).reshape(3, 3) * 101 / 100
+    np.testing.assert_allclose(difference, np.outer(X[100] - mean, X[100] - mean))
+    assert len(gate.ledger.entries()) == 2
+
+
+def test_one_row_less_for_the_sake_of_another_column_is_noticed(rng) -> None:
+    X = rng.normal(size=(100, 4))
+    gate = Gate()
+    tell(gate, X[:, :3], "abc")
+    tell(gate, X[:, 1:], "bcd", subject=OTHER)
+    with pytest.raises(Refusal, match=r"entry 0.*\(c, y\)"):
+        tell(gate, X[1:, 2:], "cd", subject="88" * 32)
+
+
+def test_what_is_recorded_must_be_what_was_asked_for(rng) -> None:
+    gate = Gate()
+    with pytest.raises(ValueError, match="another length"):
+        gate.record(facts(), request(n_values=3), "r1", np.ones(4))
+    assert gate.ledger.entries() == ()
+
+
+def test_a_secure_sum_that_loses_a_site(rng) -> None:
+    X = rng.normal(size=(100, 2))
+    gate = Gate()
+    about = gate.observe(X, X[:, 0], ["a", "b"], **TERMS)
+    asked = request(n_values=4)
+    gate.check(about, asked, "r1")
+    gate.record(about, asked, "r1", moments(X), stage="offered")
+    stayed = replace(asked, sites=FEWER)
+    gate.record(about, stayed, "r1", moments(X))
+    with pytest.raises(Refusal, match="SITES"):
+        gate.record(about, replace(asked, sites=FEWER[:2]), "r1", moments(X))
+    with pytest.raises(Refusal, match="SITES"):
+        gate.check(about, asked, "r2")
+    gate.check(about, stayed, "r2")
+    stages = [(entry.stage, entry.sites) for entry in gate.ledger.entries()]
+    assert stages == [("offered", SITES), ("released", FEWER)]
