@@ -1,0 +1,146 @@
+"""Messages of the secure sum, in which nobody sees a single site's part."""
+
+from dataclasses import replace
+
+from fedsdr.disclosure.fields import FieldSpec, exchange
+from fedsdr.disclosure.messages.sums import BASES, COORDINATOR, EVERYONE
+
+BOTH = "coordinator, every site"
+
+#: A nonce of 12 bytes, two shares of 32, a tag of 16.
+BOX_BYTES = 92
+SHARE_BYTES = 32
+
+ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
+
+KEYS = (
+    FieldSpec("mask_key", "bytes", "X25519 key of pairwise masks", BOTH, (32,)),
+    FieldSpec("box_key", "bytes", "X25519 key of boxes", BOTH, (32,)),
+    FieldSpec("commitment", "bytes", "SHA-256 of the seed of r_i", BOTH, (32,)),
+    FieldSpec("signature", "bytes", "Ed25519, over keys, study and round", BOTH, (64,)),
+)
+
+
+def _by_site(name: str, formula: str, seen_by: str, length: int) -> FieldSpec:
+    item = FieldSpec("", "bytes", shape=(length,))
+    return FieldSpec(name, "mapping", formula, seen_by, items=item)
+
+
+RESULT = (
+    FieldSpec("directions", "array", "B", EVERYONE, ("d", "K"), "<f8"),
+    FieldSpec("support", "array", "selected variables", EVERYONE, ("d",), "|b1"),
+    FieldSpec(
+        "eigenvalues",
+        "array",
+        "share of each direction's variance that y explains",
+        EVERYONE,
+        ("K",),
+        "<f8",
+    ),
+    FieldSpec("n_rows", "int", "N, rows of all sites", EVERYONE),
+    FieldSpec("n_sites", "int", "m", EVERYONE),
+)
+
+SECURE = (
+    *exchange(
+        "secure.agree",
+        [
+            FieldSpec(
+                "study",
+                "text",
+                "digest of the study's terms, columns and sites, in hexadecimal; each "
+                "party has its own copy of them",
+                EVERYONE,
+            )
+        ],
+    ),
+    *exchange(
+        "secure.keys",
+        [
+            ROUND,
+            FieldSpec(
+                "statistic",
+                "choice",
+                "what is to be added",
+                EVERYONE,
+                choices=("moments", "errors"),
+            ),
+            FieldSpec(
+                "request",
+                "record",
+                "nothing for moments, candidate directions for errors",
+                EVERYONE,
+                fields=(replace(BASES, absent=True),),
+            ),
+        ],
+        KEYS,
+    ),
+    *exchange(
+        "secure.shares",
+        [
+            ROUND,
+            FieldSpec(
+                "keys",
+                "mapping",
+                "keys of every site that showed some",
+                EVERYONE,
+                items=FieldSpec("", "record", fields=KEYS),
+            ),
+        ],
+        [
+            _by_site(
+                "boxes",
+                "for each other site a share of the seed of r_i and one of the mask "
+                "key's private half, encrypted for it",
+                "the other site; the coordinator passes it on closed",
+                BOX_BYTES,
+            )
+        ],
+    ),
+    *exchange(
+        "secure.masked",
+        [
+            ROUND,
+            _by_site("boxes", "from each other site", "the site alone", BOX_BYTES),
+        ],
+        [
+            FieldSpec(
+                "masked",
+                "array",
+                "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
+                "with x_i the vector that sums.moments or sums.errors would send",
+                "coordinator, as noise; of the x_i it can read the sum",
+                ("n_values", "words"),
+                "<u8",
+            )
+        ],
+    ),
+    *exchange(
+        "secure.confirm",
+        [
+            ROUND,
+            FieldSpec(
+                "survivors",
+                "list",
+                "sites whose masked numbers arrived",
+                EVERYONE,
+                items=FieldSpec("", "text"),
+            ),
+        ],
+        [FieldSpec("signature", "bytes", "Ed25519, over that set", BOTH, (64,))],
+    ),
+    *exchange(
+        "secure.unmask",
+        [ROUND, _by_site("signatures", "of that set, from each site", EVERYONE, 64)],
+        [
+            _by_site(
+                "shares",
+                "for each survivor a share of the seed of its r_j, for each site that "
+                "was lost a share of its mask key",
+                COORDINATOR,
+                SHARE_BYTES,
+            )
+        ],
+    ),
+    *exchange("secure.result", RESULT),
+)
