@@ -1,4 +1,4 @@
-"""The command line: ``fedsdr demo`` and ``fedsdr fit``.
+"""The command line: ``fedsdr demo``, ``fedsdr fit`` and ``fedsdr site``.
 
 Commands import what computes inside their functions, so that ``--help`` and a
 mistyped option answer at once.
@@ -11,6 +11,7 @@ import typer
 from fedsdr import __version__
 from fedsdr.cli.demo import demo
 from fedsdr.cli.fit import fit
+from fedsdr.cli.site import app as site
 
 __all__ = ["app", "main"]
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(fit)
+app.add_typer(site, name="site")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

@@ -1,0 +1,127 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fedsdr.disclosure import Ledger, ReleaseRequest
+
+STUDIES = ("5d" * 32, "77" * 32)
+
+
+@pytest.fixture(name="path")
+def ledger_of_three(tmp_path: Path) -> Path:
+    """Write a ledger with three entries about two studies."""
+    ledger = Ledger(tmp_path / "ledger")
+    sites = ("east", "north", "[b]south")
+    asked = ReleaseRequest(STUDIES[0], "moments", "ab" * 32, sites, 116)
+    ledger.append(asked, "r1", "f0", stage="offered", columns={"age": "a1"})
+    ledger.append(asked, "r1", "f0", columns={"age": "a1"})
+    other = ReleaseRequest(STUDIES[1], "errors", "cd" * 32, sites, 20)
+    ledger.append(other, "r2", "f1")
+    return tmp_path / "ledger"
+
+
+def test_the_table_lists_releases(run, path) -> None:
+    outcome = run("site", "ledger", path)
+    assert outcome.exit_code == 0
+    lines = outcome.stdout.splitlines()
+    (first,) = [line for line in lines if "offered" in line]
+    time = Ledger(path).entries()[0].time[:19].replace("T", " ")
+    for words in (time, STUDIES[0][:8], "moments", "[b]south, east", "116"):
+        assert words in first
+    (last,) = [line for line in lines if "errors" in line]
+    assert last.split()[-1] == "20"
+    assert outcome.stderr == ""
+
+
+def test_json_has_every_field(run, path) -> None:
+    outcome = run("site", "ledger", path, "--json")
+    found = json.loads(outcome.stdout)
+    assert found == [entry.to_mapping() for entry in Ledger(path).entries()]
+    assert outcome.stderr == ""
+
+
+def test_verify_prints_the_head(run, path) -> None:
+    head = Ledger(path).verify().head
+    outcome = run("site", "ledger", path, "--verify")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.splitlines() == ["whole, 3 entries", f"head {head}"]
+    outcome = run("site", "ledger", path, "--verify", "--json")
+    assert json.loads(outcome.stdout) == {
+        "whole": True,
+        "entries": 3,
+        "head": head,
+        "head_file": "agrees",
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("--verify",)])
+@pytest.mark.parametrize(
+    ("damage", "line", "problem"),
+    [
+        (lambda rows: rows[1].replace(b"116", b"117"), 2, "was changed"),
+        (lambda rows: b"", 2, "does not follow"),
+    ],
+)
+def test_a_broken_ledger_names_its_first_bad_line(
+    run, path, options, damage, line, problem
+) -> None:
+    rows = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(rows[0] + damage(rows) + rows[2])
+    outcome = run("site", "ledger", path, *options)
+    assert outcome.exit_code == 1
+    assert outcome.stdout == ""
+    (complaint,) = outcome.stderr.splitlines()
+    assert complaint.startswith(f"Error: {path} is broken: line {line} {problem}")
+    outcome = run("site", "ledger", path, *options, "--json")
+    assert outcome.exit_code == 1
+    found = json.loads(outcome.stdout)
+    assert (found["whole"], found["line"]) == (False, line)
+    assert found["problem"].startswith(problem)
+    assert outcome.stderr == ""
+
+
+def test_a_cut_or_lost_ledger_is_broken(run, path) -> None:
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    outcome = run("site", "ledger", path, "--verify")
+    assert outcome.exit_code == 1
+    assert "line 3 is missing" in outcome.stderr
+    path.unlink()
+    outcome = run("site", "ledger", path, "--verify")
+    assert outcome.exit_code == 1
+    assert "line 1 is missing" in outcome.stderr
+
+
+def test_a_ledger_without_its_head_file_is_doubted(run, path) -> None:
+    path.with_name("ledger.head").unlink()
+    outcome = run("site", "ledger", path, "--verify")
+    assert outcome.exit_code == 0
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("Warning:")
+    assert "there is no head file" in line
+
+
+def test_a_ledger_without_entries(run, tmp_path) -> None:
+    (tmp_path / "empty").touch()
+    outcome = run("site", "ledger", tmp_path / "empty")
+    assert (outcome.exit_code, outcome.stdout) == (0, "nothing has been released\n")
+    outcome = run("site", "ledger", tmp_path / "empty", "--verify")
+    assert outcome.stdout.startswith("whole, 0 entries")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("none", "does not exist"), (".", "is a folder")]
+)
+def test_bad_input_is_one_line(run, tmp_path, name, problem) -> None:
+    outcome = run("site", "ledger", tmp_path / name)
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert problem in line
+    assert not (tmp_path / "none").exists()
+
+
+def test_help_names_the_command(run) -> None:
+    assert "ledger" in run("site", "--help").stdout
+    assert "site" in run("--help").stdout
