@@ -32,12 +32,15 @@ class SiteRows:
         Splits the rows into folds.
     label : object, default=None
         Name for messages to the site's own people, None for the only site.
+    columns : tuple of str, default=()
+        Names of the columns, where they are known.
     """
 
     X: Matrix
     y: NDArray[Any]
     generator: np.random.Generator
     label: object = None
+    columns: tuple[str, ...] = ()
     _held: Mask | None = field(default=None, init=False)
 
     def moments(self, terms: Terms) -> Matrix:
@@ -53,11 +56,7 @@ class SiteRows:
         ndarray of shape (terms.n_values,)
             Summaries of all parts, then the vote as an indicator.
         """
-        if self.X.shape[1] != terms.n_features:
-            raise InputError(
-                f"this site has {self.X.shape[1]} columns and the study "
-                f"{terms.n_features}"
-            )
+        self.check(terms)
         total = self.summarize(terms, strict=terms.strict)
         with warnings.catch_warnings():
             # All rows together have just been judged; a fold may well be too small.
@@ -65,6 +64,41 @@ class SiteRows:
             parts = [self.summarize(terms, kept) for kept in self._masks(terms)]
             vote = self._vote(total, terms.max_votes)
         return np.concatenate([*map(pack, [total, *parts]), vote])
+
+    def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
+        """Check that the rows are those that a study is about.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        columns : tuple of str, default=()
+            Names that the study gives its columns, in order.
+
+        Raises
+        ------
+        InputError
+            Naming columns and counts, never a value.
+        """
+        if self.X.shape[1] != terms.n_features:
+            raise InputError(
+                f"this site has {self.X.shape[1]} columns and the study "
+                f"{terms.n_features}"
+            )
+        if columns and self.columns and columns != self.columns:
+            pairs = zip(self.columns, columns, strict=True)
+            own, wanted = next(pair for pair in pairs if pair[0] != pair[1])
+            raise InputError(
+                f"this site has column '{own}' where the study has '{wanted}': the "
+                "same columns are needed, in the same order"
+            )
+        missing = ~np.isfinite(self.X).all(axis=0)
+        numeric = self.y.dtype.kind == "f"
+        if missing.any() or (numeric and not np.isfinite(self.y).all()):
+            raise InputError(
+                f"{int(missing.sum())} column(s) of X, or y, have values that are "
+                "missing or not finite: leave those rows out or fill them in"
+            )
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).

@@ -163,19 +163,29 @@ class SumSite:
         bytes of length 64
             Signature over this set and the set of sites that shared secrets.
         """
+        self._survivors = self.check_survivors(survivors)
+        self._stage = Stage.CONFIRMED
+        return self.identity.sign(self._survivors_message(self.name))
+
+    def check_survivors(self, survivors: Iterable[str]) -> tuple[str, ...]:
+        """Check that a sum over these sites could be opened.
+
+        Parameters
+        ----------
+        survivors : iterable of str
+            Sites whose masked numbers are said to have arrived.
+
+        Returns
+        -------
+        tuple of str
+            The same, sorted; a `Refusal` if there are too few, or others.
+        """
         self._expect(Stage.MASKED)
         named = tuple(survivors)
         self._enough(named)
         if self.name not in named or not set(named) <= set(self._held):
             raise Refusal("PEERS", "the survivors are not sites that took part")
-        self._survivors = tuple(sorted(named))
-        self._stage = Stage.CONFIRMED
-        return self.identity.sign(self._survivors_message(self.name))
-
-    @property
-    def survivors(self) -> tuple[str, ...]:
-        """Sites in the sum, sorted; empty before `confirm`."""
-        return self._survivors
+        return tuple(sorted(named))
 
     def unmask(self, signatures: Mapping[str, bytes]) -> dict[str, bytes]:
         """Give away the shares that open the sum, and no others.

@@ -1,8 +1,8 @@
 """The default protocol under masks: the coordinator sees sums, and nothing else."""
 
 from fedsdr.protocols.secure.coordinator import SecureSum
-from fedsdr.protocols.secure.gate import OpenGate
-from fedsdr.protocols.secure.site import Gate, Release, SecureSite
+from fedsdr.protocols.secure.gate import Gate, OpenGate, Release, RuleGate
+from fedsdr.protocols.secure.site import SecureSite
 from fedsdr.protocols.secure.state import Folder
 from fedsdr.protocols.secure.study import Study
 
@@ -11,6 +11,7 @@ __all__ = [
     "Gate",
     "OpenGate",
     "Release",
+    "RuleGate",
     "SecureSite",
     "SecureSum",
     "Study",

@@ -1,13 +1,84 @@
 """Gates: what may leave a site, decided by its own rules and written down."""
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.protocols.secure.site import Release
+from fedsdr import disclosure
+from fedsdr.disclosure import Facts, Ledger, Policy, ReleaseRequest
+from fedsdr.disclosure.chain import Stage
+from fedsdr.exceptions import Refusal
 from fedsdr.protocols.secure.study import Study
 from fedsdr.protocols.site_rows import SiteRows
 
 Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is about to be opened, and to the sum of which sites.
+
+    Parameters
+    ----------
+    study : str
+        Digest of the study.
+    round : str
+        Name of the round.
+    statistic : str
+        What is added.
+    subject : str
+        Digest of the exact question.
+    sites : tuple of str
+        Sites in the sum, sorted; empty before it is known.
+    """
+
+    study: str
+    round: str
+    statistic: str
+    subject: str
+    sites: tuple[str, ...] = ()
+
+
+class Gate(Protocol):
+    """Decides what may leave a site, and remembers what did."""
+
+    def inspect(self, study: Study, rows: SiteRows) -> None:
+        """Look at a study before anything is computed for it.
+
+        Parameters
+        ----------
+        study : Study
+            As the site knows it.
+        rows : SiteRows
+            Its rows.
+        """
+
+    def permit(self, release: Release, values: Vector) -> None:
+        """Allow a sum over these sites, or raise a `Refusal`.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites that share secrets.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        """
+
+    def record(self, release: Release, values: Vector, stage: Stage) -> None:
+        """Check again and write down durably, before the answer leaves.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites in the sum.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        stage : {"offered", "released"}
+            Masked numbers are about to leave, and the sum may be opened over these
+            sites or some of them; or it will be opened over exactly these.
+        """
 
 
 class OpenGate:
@@ -30,12 +101,12 @@ class OpenGate:
         Parameters
         ----------
         release : Release
-            With the sites in the sum.
+            With the sites that share secrets.
         values : ndarray of shape (n_values,)
             This site's part.
         """
 
-    def record(self, release: Release, values: Vector) -> None:
+    def record(self, release: Release, values: Vector, stage: Stage) -> None:
         """Remember nothing.
 
         Parameters
@@ -44,4 +115,118 @@ class OpenGate:
             With the sites in the sum.
         values : ndarray of shape (n_values,)
             This site's part.
+        stage : {"offered", "released"}
+            How far the sum is.
         """
+
+
+class RuleGate:
+    """Asks the site's policy and keeps its ledger.
+
+    Parameters
+    ----------
+    policy : Policy, optional
+        Of the site; the defaults if not given.
+    ledger : Ledger, optional
+        Of the site; in memory, and so forgetful, if not given.
+
+    Notes
+    -----
+    Beside the rules of `fedsdr.disclosure.review`, a study gets one answer to each kind
+    of question: a coordinator who may ask for errors of ever new directions can find
+    out more than a validation needs.
+    """
+
+    def __init__(
+        self, policy: Policy | None = None, ledger: Ledger | None = None
+    ) -> None:
+        self._gate = disclosure.Gate(policy or Policy(), ledger or Ledger())
+        self._facts: Facts | None = None
+
+    def inspect(self, study: Study, rows: SiteRows) -> None:
+        """Refuse a study whose sums would break a rule.
+
+        Parameters
+        ----------
+        study : Study
+            As the site knows it.
+        rows : SiteRows
+            Its rows.
+        """
+        terms = study.terms
+        facts = self._gate.observe(
+            rows.X,
+            rows.y,
+            study.columns,
+            discrete=terms.discrete,
+            kernel=terms.kernel,
+            slice_size=terms.slice_size,
+            n_slices=terms.n_slices,
+            n_folds=terms.n_folds,
+            validation_fraction=terms.validation_fraction,
+            target=study.target,
+        )
+        subject = study.subject("moments", b"")
+        request = ReleaseRequest(
+            study.digest, "moments", subject, study.sites, terms.n_values
+        )
+        found = disclosure.review(facts, request, self._gate.policy, self._gate.ledger)
+        # Whether earlier sums stand in the way depends on the sites of the next one:
+        # a study that goes on after an interruption may have no sum left to ask for.
+        broken = [one for one in found if one.rule not in ("SITES", "CHANGED")]
+        if broken:
+            lines = [f"{one.rule}: {one.explanation}" for one in broken]
+            raise Refusal("DISCLOSURE", "\n".join(lines))
+        self._facts = facts
+
+    def permit(self, release: Release, values: Vector) -> None:
+        """Refuse a sum that breaks a rule.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites that share secrets.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        """
+        self._check_questions(release)
+        request = _request(release, values)
+        self._gate.check(self._known(), request, release.round)
+
+    def record(self, release: Release, values: Vector, stage: Stage) -> None:
+        """Write an offer or a release into the ledger, or refuse.
+
+        Parameters
+        ----------
+        release : Release
+            With the sites in the sum.
+        values : ndarray of shape (n_values,)
+            This site's part.
+        stage : {"offered", "released"}
+            How far the sum is.
+        """
+        self._check_questions(release)
+        request = _request(release, values)
+        self._gate.record(self._known(), request, release.round, values, stage=stage)
+
+    def _known(self) -> Facts:
+        if self._facts is None:
+            raise Refusal("ORDER", "the study has not been looked at")
+        return self._facts
+
+    def _check_questions(self, release: Release) -> None:
+        for entry in self._gate.ledger.entries():
+            if (
+                (entry.study, entry.statistic) == (release.study, release.statistic)
+            ) and entry.subject != release.subject:
+                raise Refusal(
+                    "DISCLOSURE",
+                    f"QUESTIONS: this study has had its answer about "
+                    f"{release.statistic} (entry {entry.index})",
+                )
+
+
+def _request(release: Release, values: Vector) -> ReleaseRequest:
+    return ReleaseRequest(
+        release.study, release.statistic, release.subject, release.sites, values.size
+    )

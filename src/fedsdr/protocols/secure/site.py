@@ -1,14 +1,14 @@
 """What a site does: add its sums under masks, and let out nothing else."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field
-from typing import Protocol
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.seam import Payload
+from fedsdr.protocols.secure.gate import Gate, Release
 from fedsdr.protocols.secure.messages import (
     read_all_keys,
     read_by_site,
@@ -27,68 +27,6 @@ Vector = NDArray[np.float64]
 
 # Digits that the sum of squares of a column keeps, relative to itself.
 PRECISION = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What is about to be opened, and to the sum of which sites.
-
-    Parameters
-    ----------
-    study : str
-        Digest of the study.
-    round : str
-        Name of the round.
-    statistic : str
-        What is added.
-    subject : str
-        Digest of what it is about.
-    sites : tuple of str
-        Sites in the sum, sorted; empty before it is known.
-    """
-
-    study: str
-    round: str
-    statistic: str
-    subject: str
-    sites: tuple[str, ...] = ()
-
-
-class Gate(Protocol):
-    """Decides what may leave a site, and remembers what did."""
-
-    def inspect(self, study: Study, rows: SiteRows) -> None:
-        """Look at a study before anything is computed for it.
-
-        Parameters
-        ----------
-        study : Study
-            As the site knows it.
-        rows : SiteRows
-            Its rows.
-        """
-
-    def permit(self, release: Release, values: Vector) -> None:
-        """Allow a sum to be opened, or raise a `Refusal`.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites in the sum.
-        values : ndarray of shape (n_values,)
-            This site's part.
-        """
-
-    def record(self, release: Release, values: Vector) -> None:
-        """Allow again, and write down durably, before the shares leave.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites in the sum.
-        values : ndarray of shape (n_values,)
-            This site's part.
-        """
 
 
 @dataclass(slots=True, eq=False)
@@ -187,6 +125,7 @@ class SecureSite:
         (digest,) = read_fields(payload, "study")
         if read_text(digest) != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
+        self._rows.check(self._study.terms, self._study.columns)
         self._gate.inspect(self._study, self._rows)
         self._agreed = True
         return {}
@@ -205,7 +144,7 @@ class SecureSite:
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
         context = Context(self._study.digest, number, question)
         party = SumSite(self.name, self._identity, self._agreement, context)
-        subject = self._study.subject if statistic == "moments" else question.hex()
+        subject = self._study.subject(statistic, question)
         release = Release(self._study.digest, number, statistic, subject)
         reply = asdict(party.keys())
         self._used.add(number)
@@ -226,8 +165,13 @@ class SecureSite:
 
     def _mask(self, payload: Payload) -> Payload:
         going, boxes = self._fields(payload, "boxes")
+        checked = read_by_site(boxes)
         values = self._compute(going)
-        masked = going.party.mask(read_by_site(boxes), values)
+        release = replace(going.release, sites=tuple(sorted([*checked, self.name])))
+        self._gate.permit(release, values)
+        masked = going.party.mask(checked, values)
+        # From here on others can open the sum without this site, over some of these.
+        self._gate.record(release, values, "offered")
         going.values = values
         return {"masked": masked}
 
@@ -241,19 +185,16 @@ class SecureSite:
 
     def _confirm(self, payload: Payload) -> Payload:
         going, survivors = self._fields(payload, "survivors")
-        names = read_names(survivors)
-        release = self._with_sites(going.release, names)
-        self._gate.permit(release, self._values(going))
-        signature = going.party.confirm(names)
-        going.release = release
-        return {"signature": signature}
+        if going.values is None:
+            raise Refusal("ORDER", "secure.masked comes first")
+        sites = going.party.check_survivors(read_names(survivors))
+        # Written down first: what is not in the ledger has not left.
+        self._gate.record(replace(going.release, sites=sites), going.values, "released")
+        return {"signature": going.party.confirm(sites)}
 
     def _unmask(self, payload: Payload) -> Payload:
         going, signatures = self._fields(payload, "signatures")
         checked = read_by_site(signatures, SIGNATURE_BYTES)
-        going.party.check_signatures(checked)
-        # Written down first: what is not in the ledger has not left.
-        self._gate.record(going.release, self._values(going))
         return {"shares": going.party.unmask(checked)}
 
     def _publish(self, payload: Payload) -> Payload:
@@ -270,22 +211,6 @@ class SecureSite:
         if self._round is None or read_text(number) != self._round.release.round:
             raise Refusal("ORDER", "this is not the round that is going on")
         return self._round, value
-
-    @staticmethod
-    def _with_sites(release: Release, names: list[str]) -> Release:
-        return Release(
-            release.study,
-            release.round,
-            release.statistic,
-            release.subject,
-            tuple(sorted(names)),
-        )
-
-    @staticmethod
-    def _values(going: _Round) -> Vector:
-        if going.values is None:
-            raise Refusal("ORDER", "secure.masked comes first")
-        return going.values
 
 
 def check_range(

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 
+from fedsdr.disclosure import subject_of
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.terms import Terms
 from fedsdr.protocols.wire import encode
@@ -82,11 +83,23 @@ class Study:
         least = max(MIN_SITES, len(self.roster) // 2 + 1)
         return least if self.threshold is None else self.threshold
 
-    @property
-    def subject(self) -> str:
-        """Digest of what the moments are about: columns, target, units."""
-        content = [list(self.columns), self.target, list(self.units)]
-        return hashlib.sha256(encode({"moments": content})).hexdigest()
+    def subject(self, statistic: str, question: bytes) -> str:
+        """Digest everything that decides which numbers a site would compute.
+
+        Parameters
+        ----------
+        statistic : str
+            What is added.
+        question : bytes
+            Digest of what was asked.
+
+        Returns
+        -------
+        str
+            In hexadecimal.
+        """
+        details = {**self.terms.to_payload(), "question": question.hex()}
+        return subject_of(statistic, self.columns, self.target, details)
 
     def agreement(self) -> Agreement:
         """Say who adds and how.
