@@ -14,6 +14,13 @@ from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
 
+RESULT = {
+    "directions": np.eye(4)[:, :1],
+    "support": np.ones(4, dtype=bool),
+    "eigenvalues": np.ones(1),
+    "n_rows": 93,
+    "n_sites": 3,
+}
 STAGES = ("keys", "shares", "masked", "confirm", "unmask")
 
 
@@ -169,7 +176,8 @@ def test_a_site_checks_its_own_key_against_the_roster() -> None:
         ("secure.agree", {"study": "ff"}, "TERMS"),
         ("secure.agree", {}, "MALFORMED"),
         ("secure.shares", {"round": "1", "keys": {}}, "ORDER"),
-        ("secure.result", {}, "ORDER"),
+        ("secure.result", RESULT, "ORDER"),
+        ("secure.result", {}, "MALFORMED"),
         ("secure.rows", {}, "MALFORMED"),
     ],
 )
@@ -204,13 +212,6 @@ def test_candidates_are_asked_for_only_where_the_study_holds_rows_out() -> None:
 def test_the_result_reaches_every_site() -> None:
     consortium = Consortium(make_rows(3))
     _, add = add_moments(consortium)
-    result = {
-        "directions": np.eye(4)[:, :1],
-        "support": np.ones(4, dtype=bool),
-        "eigenvalues": np.ones(1),
-        "n_rows": 93,
-        "n_sites": 3,
-    }
-    add.publish(result)
+    add.publish(RESULT)
     for site in consortium.sites.values():
-        np.testing.assert_array_equal(site.result["directions"], result["directions"])
+        np.testing.assert_array_equal(site.result["directions"], RESULT["directions"])

@@ -183,7 +183,7 @@ def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
         # Not isinstance: a bool is an int.
         return None if type(value) is _PLAIN[field.kind] else wrong
     if field.kind == "choice":
-        same = (value == one and type(value) is type(one) for one in field.choices)
+        same = (type(value) is type(one) and value == one for one in field.choices)
         return None if any(same) else wrong
     if field.kind == "array":
         fits = isinstance(value, np.ndarray) and value.dtype == np.dtype(field.dtype)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.exceptions import InputError
+from fedsdr.disclosure.manifest import check_message
 from fedsdr.protocols.seam import Payload, Refusal
 from fedsdr.protocols.site_rows import SiteRows
 from fedsdr.protocols.terms import Terms
@@ -83,14 +83,13 @@ class PaperSite:
             "paper.errors": self._errors,
             "paper.finish": self._finish,
         }
+        sizes = {"d": self._terms.n_features}
+        check_message(name, "request", payload, sizes)
         if name not in answers:
-            raise Refusal("MALFORMED")
-        try:
-            return answers[name](payload)
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise Refusal("MALFORMED") from error
+            raise Refusal("MALFORMED", "this protocol has no such message")
+        reply = answers[name](payload)
+        check_message(name, "reply", reply, sizes)
+        return reply
 
     def _kept(self, fitting: bool) -> NDArray[np.bool_]:  # noqa: FBT001
         if fitting:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.disclosure.manifest import check_message
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.seam import Payload
 from fedsdr.protocols.secure.gate import Gate, Release
@@ -117,9 +118,13 @@ class SecureSite:
             "secure.unmask": self._unmask,
             "secure.result": self._publish,
         }
+        sizes = {"d": self._study.terms.n_features, "words": self._study.ring.words}
+        check_message(name, "request", payload, sizes)
         if name not in answers:
-            raise Refusal("MALFORMED")
-        return answers[name](payload)
+            raise Refusal("MALFORMED", "this protocol has no such message")
+        reply = answers[name](payload)
+        check_message(name, "reply", reply, sizes)
+        return reply
 
     def _agree(self, payload: Payload) -> Payload:
         (digest,) = read_fields(payload, "study")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.disclosure.manifest import check_message
 from fedsdr.protocols.seam import Exchange, Payload, Refusal, ask_all
 from fedsdr.protocols.site_rows import SiteRows
 from fedsdr.protocols.terms import Terms
@@ -49,6 +50,7 @@ class PlainSite:
         dict
             The reply.
         """
+        check_message(name, "request", payload)
         request = dict(payload)
         terms = Terms.from_payload(request.pop("terms", None))
         if name == "sums.moments" and not request:
