@@ -55,7 +55,7 @@ class SSIRCV(Reducer):
     cv_tol : float or None, default=None
         Of the fits in cross validation: a gap of 1e-3, as shipped a change of 5e-4.
     max_iter : int or None, default=None
-        Iterations of one fit at most: 20,000, as shipped 1,000.
+        Iterations of one fit at most: 5,000, as shipped 1,000.
     random_state : int, RandomState instance, Generator or None, default=None
         Deals rows to folds.
 
@@ -71,7 +71,8 @@ class SSIRCV(Reducer):
         rho chosen.
     cv_results_ : pandas.DataFrame
         One row a candidate: ``n_directions``, ``penalty``, ``error`` (mean squared),
-        ``se`` over folds, ``converged`` on all folds, largest ``gap``, ``chosen``.
+        ``se`` over folds, ``converged`` on all folds, largest ``gap`` and ``n_iter``
+        of a fold, ``chosen``.
     gap_ : float
         Certified relative duality gap of the final fit.
     converged_ : bool
@@ -198,7 +199,7 @@ class SSIRCV(Reducer):
     def _solvers(self) -> tuple[Solver, Solver]:
         """Bind the limits: for cross validation and for the final fit."""
         shipped = bool(self.as_shipped)
-        tol, cv_tol, max_iter = (1e-4, 5e-4, 1000) if shipped else (1e-6, 1e-3, 20_000)
+        tol, cv_tol, max_iter = (1e-4, 5e-4, 1000) if shipped else (1e-6, 1e-3, 5000)
         tol = tol if self.tol is None else float(self.tol)
         cv_tol = cv_tol if self.cv_tol is None else float(self.cv_tol)
         max_iter = max_iter if self.max_iter is None else int(self.max_iter)
@@ -210,7 +211,7 @@ class SSIRCV(Reducer):
 
     def _note_convergence(self, table: CrossValidation, fit: Fit) -> None:
         self.gap_ = fit.gap
-        self.n_iter_ = table.n_iter + fit.n_iter
+        self.n_iter_ = int(table.n_iter.sum()) + fit.n_iter
         self.n_fits_ = table.converged.size + 1
         self.n_unconverged_ = int((~table.converged).sum()) + (not fit.converged)
         self.converged_ = self.n_unconverged_ == 0
@@ -220,7 +221,8 @@ class SSIRCV(Reducer):
             "these numbers are not a solution of the problem; use as_shipped=False, "
             "and pass sites if their means differ"
             if self.as_shipped
-            else "raise max_iter, or leave the smallest penalties out"
+            else "put columns on a common scale, leave the smallest penalties out, or "
+            "raise max_iter"
         )
         largest = max(float(table.gaps.max()), fit.gap)
         warnings.warn(

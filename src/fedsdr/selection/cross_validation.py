@@ -55,8 +55,8 @@ class CrossValidation:
         Relative duality gaps.
     converged : ndarray of bool, shape (n_folds, n_dimensions, n_penalties)
         Which fits may be called solutions.
-    n_iter : int
-        Iterations of all fits.
+    n_iter : ndarray of int, shape (n_folds, n_dimensions, n_penalties)
+        Iterations.
     """
 
     dimensions: tuple[int, ...]
@@ -65,7 +65,7 @@ class CrossValidation:
     errors: Matrix
     gaps: Matrix
     converged: NDArray[np.bool_]
-    n_iter: int
+    n_iter: NDArray[np.intp]
 
     @property
     def places(self) -> tuple[int, int]:
@@ -88,7 +88,8 @@ class CrossValidation:
         -------
         list of dict
             One a candidate: mean squared error over all rows, its standard error over
-            folds, whether all folds converged, the largest gap, and the choice.
+            folds, whether all folds converged, the largest gap, the most iterations,
+            and the choice.
         """
         each = self.errors / self.sizes[:, None, None]
         spread = each.std(axis=0, ddof=1) / np.sqrt(len(self.sizes))
@@ -101,6 +102,7 @@ class CrossValidation:
                 "se": float(spread[k, p]),
                 "converged": bool(self.converged[:, k, p].all()),
                 "gap": float(self.gaps[:, k, p].max()),
+                "n_iter": int(self.n_iter[:, k, p].max()),
                 "chosen": (k, p) == self.places,
             }
             for k, p in np.ndindex(mean.shape)
@@ -139,7 +141,8 @@ def cross_validate(
     """
     shape = (len(folds), len(dimensions), len(penalties))
     errors, gaps = np.empty(shape), np.empty(shape)
-    converged, n_iter = np.empty(shape, dtype=bool), 0
+    converged = np.empty(shape, dtype=bool)
+    n_iter = np.empty(shape, dtype=np.intp)
     for fold, part in enumerate(folds):
         for place, k in enumerate(dimensions):
             path = solver(part.fitting, k, penalties)
@@ -147,7 +150,7 @@ def cross_validate(
             errors[fold, place] = part.errors(bases)
             gaps[fold, place] = [fit.gap for fit in path]
             converged[fold, place] = [fit.converged for fit in path]
-            n_iter += sum(fit.n_iter for fit in path)
+            n_iter[fold, place] = [fit.n_iter for fit in path]
     sizes = np.array([fold.n_held_out for fold in folds])
     return CrossValidation(
         dimensions=tuple(dimensions),
