@@ -204,6 +204,18 @@ def test_one_row_less_for_the_sake_of_another_column_is_noticed(rng) -> None:
         tell(gate, X[1:, 2:], "cd", subject="88" * 32)
 
 
+def test_another_draw_of_folds_is_another_answer(rng) -> None:
+    X = rng.normal(size=(100, 2))
+    gate = Gate()
+    about = gate.observe(X, X[:, 0], ["a", "b"], **TERMS)
+    asked = request(n_values=4)
+    gate.record(about, asked, "r1", moments(X[:50]), stage="offered")
+    gate.record(about, asked, "r2", moments(X[:50]), stage="offered")
+    with pytest.raises(Refusal, match=r"CHANGED.*\(the answer\)"):
+        gate.record(about, asked, "r3", moments(X[50:]))
+    assert len(gate.ledger.entries()) == 2
+
+
 def test_what_is_recorded_must_be_what_was_asked_for(rng) -> None:
     gate = Gate()
     with pytest.raises(ValueError, match="another length"):

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,32 @@ def test_a_line_that_reads_the_same_but_is_written_otherwise_shows(whole) -> Non
     assert spaced != first
     with pytest.raises(LedgerError, match="line 1 was changed"):
         read_chain(spaced + b"\n")
+
+
+@pytest.mark.parametrize("place", range(N_ENTRIES))
+@pytest.mark.parametrize("change", [{"n_values": 99}, {"sites": ("east",)}])
+def test_an_entry_that_was_forged_with_its_hash_shows(
+    whole, folder, place, change
+) -> None:
+    lines, head = whole
+    rows = lines.splitlines(keepends=True)
+    rows[place] = replace(read_chain(lines)[place], **change).sealed().to_line()
+    forged = b"".join(rows)
+    if place < N_ENTRIES - 1:
+        with pytest.raises(LedgerError, match=f"line {place + 2} does not follow"):
+            verify(folder, forged, None)
+        return
+    # The last one has no follower: the head file, or a hash noted elsewhere, shows it.
+    assert verify(folder, forged, None).head != read_chain(lines)[-1].hash
+    with pytest.raises(LedgerError, match="another last entry"):
+        verify(folder, forged, head)
+
+
+def test_an_entry_that_counts_wrong_shows(whole) -> None:
+    rows = whole[0].splitlines(keepends=True)
+    rows[-1] = replace(read_chain(whole[0])[-1], index=7).sealed().to_line()
+    with pytest.raises(LedgerError, match="line 4 does not follow"):
+        read_chain(b"".join(rows))
 
 
 # --- crashes --------------------------------------------------------------------------
