@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from fedsdr.disclosure import Facts, ReleaseRequest
+from fedsdr.disclosure import Facts, Ledger, ReleaseRequest
 
 STUDY = "5d" * 32
+N_ENTRIES = 4
 SITES = ("east", "north", "south", "west")
 
 
@@ -30,3 +31,16 @@ def facts(**changes: Any) -> Facts:
         "target": {"y": "c3"},
     }
     return Facts(**{**fields, **changes})
+
+
+def write(ledger: Ledger, n_entries: int = N_ENTRIES) -> Ledger:
+    """Add entries that differ in their number of values."""
+    for number in range(n_entries):
+        ledger.append(
+            request(n_values=number),
+            f"r{number}",
+            "f0",
+            columns=facts().prints,
+            target=facts().target,
+        )
+    return ledger
