@@ -215,3 +215,10 @@ def test_the_result_reaches_every_site() -> None:
     add.publish(RESULT)
     for site in consortium.sites.values():
         np.testing.assert_array_equal(site.result["directions"], RESULT["directions"])
+
+
+def test_sums_that_are_asked_for_again_are_the_same() -> None:
+    consortium = Consortium(make_rows(3), n_folds=3, validation_fraction=0.3)
+    first, _ = add_moments(consortium)
+    again, _ = add_moments(consortium)
+    np.testing.assert_array_equal(first, again)

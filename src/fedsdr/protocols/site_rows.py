@@ -42,6 +42,7 @@ class SiteRows:
     label: object = None
     columns: tuple[str, ...] = ()
     _held: Mask | None = field(default=None, init=False)
+    _fold: NDArray[np.intp] | None = field(default=None, init=False)
 
     def moments(self, terms: Terms) -> Matrix:
         """Compute every sum that the terms ask for.
@@ -195,9 +196,12 @@ class SiteRows:
         return masks
 
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
+        """Draw the folds, once: a sum that is asked for again must be the same."""
         if len(self.y) < 2 * n_folds:
             raise InputError(
                 f"{n_folds} folds need {2 * n_folds} rows at every site, but one has "
                 f"{len(self.y)}: use fewer folds or penalty='universal'"
             )
-        return self.generator.permutation(len(self.y)) % n_folds
+        if self._fold is None:
+            self._fold = self.generator.permutation(len(self.y)) % n_folds
+        return self._fold
