@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fedsdr.estimators import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD
+from fedsdr.estimators import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -22,6 +22,7 @@ __all__ = [
     "FedSSIR",
     "FedSVD",
     "InputError",
+    "LassoSIR",
     "SiteError",
     "SiteWarning",
     "WeakSignalWarning",

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD
+from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR
 
 ESTIMATORS = [
     FedPCA(),
@@ -13,6 +13,8 @@ ESTIMATORS = [
     FedPCA(1, center=False, epsilon=1e6, random_state=0),
     FedSVD(),
     FedSVD(1, center="site", recover_rows=True, block_size=8, random_state=0),
+    LassoSIR(),
+    LassoSIR(1, n_slices=5, screening=True, standardize=False, random_state=0),
     SIR(),
     SIR(n_directions=1, kernel="smooth"),
     SSIR(),
