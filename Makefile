@@ -15,7 +15,8 @@ export OMP_NUM_THREADS ?= 1
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench-solver reproduce-quick clean
+.PHONY: help demo test check bench-solver bench-peers bench-protocols \
+	bench-secure-sum reproduce-quick clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -47,6 +48,15 @@ check: $(VENV)/.dev ## run every linter
 
 bench-solver: $(VENV)/.dev ## time the solvers side by side
 	$(BIN)/python -m benchmarks.solver $(ARGS)
+
+bench-peers: $(VENV)/.dev ## fit every system on the same data
+	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
+	$(BIN)/python -m benchmarks.protocols $(ARGS)
+
+bench-secure-sum: $(VENV)/.dev ## what masking costs
+	$(BIN)/python -m benchmarks.secure_sum
 
 reproduce-quick: $(VENV)/.dev ## the paper's first table, in short
 	$(BIN)/python -m reproduction.quick $(ARGS)
