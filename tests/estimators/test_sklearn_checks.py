@@ -23,6 +23,7 @@ ESTIMATORS = [
     FedSSIR(n_directions="bic", penalty="moments", kernel="slices", random_state=0),
     FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
     FedSSIR(n_directions=1, refit=0.3),
+    FedSSIR(protocol="paper", tol=1e-2, random_state=0),
     SSIRCV(),
     SSIRCV(2, as_shipped=True, n_folds=2, penalties=[0.5, 1.0], max_iter=100),
 ]

@@ -96,6 +96,8 @@ class FedSSIR(Reducer):
         compute one.
     validation_ : pandas.DataFrame
         The table behind the choices.
+    n_iter_ : int
+        Iterations of the solver for the penalty chosen.
     communication_ : fedsdr.estimators.sites.Communication
         Rounds, and bytes of each site, that the protocol took.
     result_ : fedsdr.result.Result
@@ -237,6 +239,7 @@ class FedSSIR(Reducer):
         add, transport = join(parts, terms, self._feature_names())
         evidence = SumsCoordinator(add, terms).evidence()
         found = estimate(evidence, choices, generator)
+        self.n_iter_ = max(found.solution.n_iter, 1)
         total = evidence.total
         result = make_result(
             found,
@@ -256,5 +259,6 @@ class FedSSIR(Reducer):
     ) -> tuple[Result, Communication]:
         run = PaperRun(terms, choices, self.max_iter)
         found, communication = run.fit(parts, generator)
+        self.n_iter_ = found["validation"][-1]["n_iter"]
         result = literal_result(found, self._feature_names(), self._settings())
         return result, communication
