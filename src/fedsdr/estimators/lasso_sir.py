@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.estimators.parameters import _either, random_generator
+from fedsdr.estimators.parameters import check_value, random_generator
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, SiteError, WeakSignalWarning
 from fedsdr.selection import orthonormal
@@ -234,12 +234,12 @@ class LassoSIR(Reducer):
         return int(self.n_directions)
 
     def _check_parameters(self) -> None:
-        _either(self.n_directions, "n_directions", ("auto",), Integral, low=1)
-        _either(self.n_slices, "n_slices", (), Integral, low=2)
-        _either(self.n_folds, "n_folds", (), Integral, low=2)
-        _either(self.n_repeats, "n_repeats", (), Integral, low=1)
+        check_value(self.n_directions, "n_directions", ("auto",), Integral, low=1)
+        check_value(self.n_slices, "n_slices", (), Integral, low=2)
+        check_value(self.n_folds, "n_folds", (), Integral, low=2)
+        check_value(self.n_repeats, "n_repeats", (), Integral, low=1)
         if self.max_directions is not None:
-            _either(self.max_directions, "max_directions", (), Integral, low=1)
+            check_value(self.max_directions, "max_directions", (), Integral, low=1)
 
 
 def _slices(y: NDArray[Any], n_slices: int, *, discrete: bool) -> NDArray[np.intp]:

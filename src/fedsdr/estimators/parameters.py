@@ -28,19 +28,19 @@ def check_choices(estimator: Any) -> Choices:
         Checked.
     """
     p = estimator
-    _either(p.n_directions, "n_directions", DIMENSION_RULES, Integral, low=1)
-    _either(p.penalty, "penalty", PENALTY_RULES, Real, low=0.0, strict=True)
+    check_value(p.n_directions, "n_directions", DIMENSION_RULES, Integral, low=1)
+    check_value(p.penalty, "penalty", PENALTY_RULES, Real, low=0.0, strict=True)
     if not isinstance(p.refit, bool | np.bool_) and not (
         isinstance(p.refit, Real) and 0.0 < float(p.refit) < 1.0
     ):
         raise InputError(
             f"refit must be True, False or a number between 0 and 1, got {p.refit!r}"
         )
-    _either(p.max_directions, "max_directions", (), Integral, low=1)
-    _either(p.max_iter, "max_iter", (), Integral, low=1)
-    _either(p.n_folds, "n_folds", (), Integral, low=2)
-    _either(p.n_penalties, "n_penalties", (), Integral, low=1)
-    _either(p.tol, "tol", (), Real, low=0.0, strict=True)
+    check_value(p.max_directions, "max_directions", (), Integral, low=1)
+    check_value(p.max_iter, "max_iter", (), Integral, low=1)
+    check_value(p.n_folds, "n_folds", (), Integral, low=2)
+    check_value(p.n_penalties, "n_penalties", (), Integral, low=1)
+    check_value(p.tol, "tol", (), Real, low=0.0, strict=True)
     for name in ("min_ratio", "validation_fraction"):
         value = getattr(p, name)
         if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
@@ -85,7 +85,7 @@ def random_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng()
 
 
-def _either(
+def check_value(
     value: Any,
     name: str,
     words: tuple[str, ...],
@@ -94,6 +94,28 @@ def _either(
     low: float,
     strict: bool = False,
 ) -> None:
+    """Check that a parameter is one of some words, or a number that is large enough.
+
+    Parameters
+    ----------
+    value : object
+        As the user passed it.
+    name : str
+        Of the parameter.
+    words : tuple of str
+        Allowed instead of a number.
+    kind : type
+        Of the number, Integral or Real.
+    low : float
+        Smallest number.
+    strict : bool, default=False
+        Whether `low` itself is too small.
+
+    Raises
+    ------
+    InputError
+        Saying what is allowed.
+    """
     number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     if number and np.isfinite(value) and (value > low or (value == low and not strict)):
         return
