@@ -64,6 +64,12 @@ def test_the_secure_sum() -> None:
             "eigenvalues": np.array([0.5]),
             "n_rows": 120,
             "n_sites": 4,
+            "penalty": 0.1,
+            "objective": -1.0,
+            "dual_bound": -1.0,
+            "gap": 0.0,
+            "converged": True,
+            "scale": np.ones(4),
         }
     )
     assert met(group.transport.transcript) == listed("secure")

@@ -20,6 +20,12 @@ RESULT = {
     "eigenvalues": np.ones(1),
     "n_rows": 93,
     "n_sites": 3,
+    "penalty": 0.1,
+    "objective": -1.0,
+    "dual_bound": -1.0,
+    "gap": 0.0,
+    "converged": True,
+    "scale": np.ones(4),
 }
 STAGES = ("keys", "shares", "masked", "confirm", "unmask")
 

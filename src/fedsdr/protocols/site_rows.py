@@ -42,6 +42,7 @@ class SiteRows:
     label: object = None
     columns: tuple[str, ...] = ()
     _held: Mask | None = field(default=None, init=False)
+    _gaps: Mask | None = field(default=None, init=False)
     _fold: NDArray[np.intp] | None = field(default=None, init=False)
 
     def moments(self, terms: Terms) -> Matrix:
@@ -100,6 +101,36 @@ class SiteRows:
                 f"{int(missing.sum())} column(s) of X, or y, have values that are "
                 "missing or not finite: leave those rows out or fill them in"
             )
+
+    def totals(self, columns: Sequence[int]) -> Matrix:
+        """Count and add the values that are there, in columns with gaps.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Places of the columns.
+
+        Returns
+        -------
+        ndarray of shape (2 * n_columns,)
+            Numbers of values, then their sums.
+        """
+        gaps = self._gaps_in(columns)
+        values = np.where(gaps, 0.0, self.X[:, columns])
+        return np.concatenate([(~gaps).sum(axis=0), values.sum(axis=0)])
+
+    def fill(self, columns: Sequence[int], values: Matrix) -> None:
+        """Fill gaps, in place of what they were filled with before.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Places of the columns, the same in every call.
+        values : ndarray of shape (n_columns,)
+            What to fill in.
+        """
+        gaps = self._gaps_in(columns)
+        self.X[:, columns] = np.where(gaps, values, self.X[:, columns])
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).
@@ -178,6 +209,12 @@ class SiteRows:
                 )
             self._held = self.generator.permutation(n_rows) < count
         return self._held
+
+    def _gaps_in(self, columns: Sequence[int]) -> Mask:
+        if self._gaps is None:
+            self.X = self.X.copy()
+            self._gaps = np.isnan(self.X[:, columns])
+        return self._gaps
 
     def _vote(self, total: Summary, max_votes: int) -> Matrix:
         vote = np.zeros(max_votes)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fedsdr.disclosure.fields import FieldSpec, exchange
+from fedsdr.disclosure.fields import ANY, FieldSpec, exchange
 from fedsdr.disclosure.messages.sums import BASES, COORDINATOR, EVERYONE
 
 BOTH = "coordinator, every site"
@@ -26,6 +26,15 @@ def _by_site(name: str, formula: str, seen_by: str, length: int) -> FieldSpec:
     return FieldSpec(name, "mapping", formula, seen_by, items=item)
 
 
+CERTIFICATE = (
+    FieldSpec("penalty", "float", "rho"),
+    FieldSpec("objective", "float", "of eq2.10"),
+    FieldSpec("dual_bound", "float", "below which no objective can be", optional=True),
+    FieldSpec("gap", "float", "between the two, relative", optional=True),
+    FieldSpec("converged", "bool", "whether the gap is small enough"),
+    FieldSpec("scale", "array", "what columns were divided by", "", ("d",), "<f8"),
+)
+
 RESULT = (
     FieldSpec("directions", "array", "B", EVERYONE, ("d", "K"), "<f8"),
     FieldSpec("support", "array", "selected variables", EVERYONE, ("d",), "|b1"),
@@ -39,6 +48,7 @@ RESULT = (
     ),
     FieldSpec("n_rows", "int", "N, rows of all sites", EVERYONE),
     FieldSpec("n_sites", "int", "m", EVERYONE),
+    *(replace(field, seen_by=EVERYONE) for field in CERTIFICATE),
 )
 
 SECURE = (
@@ -63,14 +73,18 @@ SECURE = (
                 "choice",
                 "what is to be added",
                 EVERYONE,
-                choices=("moments", "errors"),
+                choices=("means", "moments", "errors"),
             ),
             FieldSpec(
                 "request",
                 "record",
-                "nothing for moments, candidate directions for errors",
+                "what gaps are filled with, where a study says so; candidate "
+                "directions for errors; otherwise nothing",
                 EVERYONE,
-                fields=(replace(BASES, absent=True),),
+                fields=(
+                    FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+                    replace(BASES, absent=True),
+                ),
             ),
         ],
         KEYS,
@@ -108,7 +122,8 @@ SECURE = (
                 "masked",
                 "array",
                 "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
-                "with x_i the vector that sums.moments or sums.errors would send",
+                "with x_i the vector that sums.moments or sums.errors would send, or "
+                "the counts and sums of columns with gaps",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

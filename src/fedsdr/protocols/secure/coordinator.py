@@ -86,7 +86,7 @@ class SecureSum:
 
         Parameters
         ----------
-        statistic : {"moments", "errors"}
+        statistic : {"means", "moments", "errors"}
             What to add.
         request : dict
             What the sites need to know for it.

@@ -37,6 +37,7 @@ class _Round:
     party: SumSite
     release: Release
     bases: list[Vector] = field(default_factory=list)
+    means: Vector | None = None
     values: Vector | None = None
 
 
@@ -130,6 +131,7 @@ class SecureSite:
         (digest,) = read_fields(payload, "study")
         if read_text(digest) != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
+        self._fill_with_own_means()
         self._rows.check(self._study.terms, self._study.columns)
         self._gate.inspect(self._study, self._rows)
         self._agreed = True
@@ -143,7 +145,7 @@ class SecureSite:
             raise Refusal("ORDER", "secure.agree comes first")
         if read_text(number) in self._used:
             raise Refusal("ORDER", "this round has been")
-        bases = self._read_request(statistic, request)
+        bases, means = self._read_request(statistic, request)
         # The question as the coordinator hashes it: sites that were asked different
         # ones sign different keys, and cannot go on with each other.
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
@@ -153,16 +155,39 @@ class SecureSite:
         release = Release(self._study.digest, number, statistic, subject)
         reply = asdict(party.keys())
         self._used.add(number)
-        self._round = _Round(party, release, bases)
+        self._round = _Round(party, release, bases, means)
         return reply
 
-    def _read_request(self, statistic: str, request: Payload) -> list[Vector]:
-        if statistic == "moments" and request == {}:
-            return []
-        validates = self._study.terms.validation_fraction > 0.0
-        if statistic == "errors" and validates and isinstance(request, dict):
-            return check_bases(request, self._study.terms.n_features)
+    def _fill_with_own_means(self) -> None:
+        """Fill gaps for the time being, so that rows can be checked and counted."""
+        columns = self._study.filled
+        if columns:
+            counts, sums = np.split(self._rows.totals(columns), 2)
+            self._rows.fill(columns, sums / np.maximum(counts, 1.0))
+
+    def _read_request(
+        self, statistic: str, request: Payload
+    ) -> tuple[list[Vector], Vector | None]:
+        if not isinstance(request, dict):
+            raise Refusal("MALFORMED")
+        if statistic == "means" and self._study.imputed and request == {}:
+            return [], None
+        rest = dict(request)
+        means = self._read_means(rest) if self._study.imputed else None
+        if statistic == "moments" and rest == {}:
+            return [], means
+        if statistic == "errors" and self._study.terms.validation_fraction > 0.0:
+            return check_bases(rest, self._study.terms.n_features), means
         raise Refusal("MALFORMED")
+
+    def _read_means(self, rest: Payload) -> Vector:
+        means = rest.pop("means", None)
+        shape = (len(self._study.imputed),)
+        if not isinstance(means, np.ndarray) or means.shape != shape:
+            raise Refusal("MALFORMED")
+        if not np.isfinite(means).all():
+            raise Refusal("MALFORMED")
+        return means
 
     def _share(self, payload: Payload) -> Payload:
         going, keys = self._fields(payload, "keys")
@@ -181,7 +206,11 @@ class SecureSite:
         return {"masked": masked}
 
     def _compute(self, going: _Round) -> Vector:
-        terms = self._study.terms
+        terms, filled = self._study.terms, self._study.filled
+        if going.release.statistic == "means":
+            return self._rows.totals(filled)
+        if going.means is not None:
+            self._rows.fill(filled, going.means)
         if going.release.statistic == "errors":
             return self._rows.errors(terms, going.bases)
         values = self._rows.moments(terms)
@@ -205,9 +234,6 @@ class SecureSite:
     def _publish(self, payload: Payload) -> Payload:
         if not self._agreed:
             raise Refusal("ORDER", "secure.agree comes first")
-        read_fields(
-            payload, "directions", "support", "eigenvalues", "n_rows", "n_sites"
-        )
         self.result = payload
         return {}
 

@@ -119,8 +119,14 @@ class Folder:
         """
         file = self.path / f"{name}.round"
         partial = file.with_suffix(".partial")
-        with partial.open("wb") as stream:
-            stream.write(encode(content))
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(file)
+        try:
+            with partial.open("wb") as stream:
+                stream.write(encode(content))
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.replace(file)
+        except OSError as error:
+            raise InputError(
+                f"cannot keep a finished round in {self.path}: {error.strerror}; make "
+                "room there, and resume"
+            ) from error

@@ -33,6 +33,10 @@ class Study:
         given.
     units : tuple of str, default=()
         Unit of every column, where the study fixes units.
+    imputed : tuple of str, default=()
+        Columns whose gaps sites fill with the mean over all sites, asked for first.
+    details : str, default=""
+        Digest of what else the parties agreed on: purpose, ranges, levels, choices.
     ring : FixedPoint
         In which numbers are added.
     """
@@ -44,6 +48,8 @@ class Study:
     roster: Roster
     threshold: int | None = None
     units: tuple[str, ...] = ()
+    imputed: tuple[str, ...] = ()
+    details: str = ""
     ring: FixedPoint = field(default_factory=FixedPoint)
 
     def __post_init__(self) -> None:
@@ -56,11 +62,18 @@ class Study:
             raise InputError("the study names a column twice")
         if self.units and len(self.units) != len(self.columns):
             raise InputError("the study must name a unit for every column, or for none")
+        if not set(self.imputed) <= set(self.columns):
+            raise InputError("the study fills gaps in a column that it does not have")
 
     @property
     def sites(self) -> tuple[str, ...]:
         """Names of all sites, sorted."""
         return tuple(sorted(self.roster))
+
+    @property
+    def filled(self) -> list[int]:
+        """Places of the columns whose gaps are filled."""
+        return [j for j, name in enumerate(self.columns) if name in self.imputed]
 
     @property
     def digest(self) -> str:
@@ -70,6 +83,8 @@ class Study:
             "columns": list(self.columns),
             "target": self.target,
             "units": list(self.units),
+            "imputed": list(self.imputed),
+            "details": self.details,
             "terms": self.terms.to_payload(),
             "roster": dict(sorted(self.roster.items())),
             "threshold": self.agreed_threshold,

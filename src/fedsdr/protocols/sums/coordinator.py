@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.exceptions import InputError
 from fedsdr.protocols.seam import Payload
 from fedsdr.protocols.terms import Terms
 from fedsdr.protocols.vectors import unpack_parts
@@ -23,7 +25,7 @@ class Adder(Protocol):
 
         Parameters
         ----------
-        statistic : {"moments", "errors"}
+        statistic : {"means", "moments", "errors"}
             What to add.
         request : dict
             What the sites need to know for it.
@@ -56,8 +58,35 @@ class SumsCoordinator:
     add: Adder
     terms: Terms
 
-    def evidence(self) -> Evidence:
+    def means(self, n_columns: int) -> Matrix:
+        """Ask the sites for the means of columns with gaps.
+
+        Parameters
+        ----------
+        n_columns : int
+            Columns whose gaps are filled.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            Mean over the values that are there, at all sites together.
+        """
+        counts, sums = np.split(self.add("means", {}, 2 * n_columns), 2)
+        empty = int((counts < 0.5).sum())
+        if empty:
+            raise InputError(
+                f"{empty} column(s) to be filled with a mean have no value at any "
+                "site: leave them out of the study"
+            )
+        return sums / np.rint(counts)
+
+    def evidence(self, means: Matrix | None = None) -> Evidence:
         """Ask the sites for their moments.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_columns,), optional
+            What sites fill gaps with, where the study says so.
 
         Returns
         -------
@@ -65,7 +94,8 @@ class SumsCoordinator:
             All that the choice of K and of the penalty will need; it asks the sites
             again only for validation errors.
         """
-        vector = self.add("moments", {}, self.terms.n_values)
+        request: Payload = {} if means is None else {"means": means}
+        vector = self.add("moments", request, self.terms.n_values)
         parts, votes = unpack_parts(vector, self.terms)
         folds = tuple(
             (parts[f"fit:{fold}"], parts[f"held:{fold}"])
@@ -76,8 +106,10 @@ class SumsCoordinator:
             votes=votes,
             folds=folds,
             fitting=parts.get("fitting"),
-            errors=self._errors if self.terms.validation_fraction else None,
+            errors=partial(self._errors, request)
+            if self.terms.validation_fraction
+            else None,
         )
 
-    def _errors(self, bases: Sequence[Matrix]) -> Matrix:
-        return self.add("errors", {"bases": list(bases)}, len(bases))
+    def _errors(self, request: Payload, bases: Sequence[Matrix]) -> Matrix:
+        return self.add("errors", {**request, "bases": list(bases)}, len(bases))

@@ -1,0 +1,183 @@
+"""The columns of a study, as all sites declare them."""
+
+import math
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from fedsdr.exceptions import InputError
+
+Missing = Literal["refuse", "drop", "mean"]
+
+#: Files are read once and hold for good; a key that is not known is a mistake.
+FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+def level_text(value: Any) -> str | None:
+    """Write a level in the one way in which levels are compared.
+
+    Parameters
+    ----------
+    value : object
+        Text, a number or a truth value, from a study file or from data.
+
+    Returns
+    -------
+    str or None
+        None if it is missing. 1, 1.0 and "1" are the same level, and so are true and
+        "True"; blanks around text do not count.
+    """
+    if value is None:
+        return None
+    if isinstance(value, float | Decimal):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        value = int(number) if number.is_integer() else number
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    text = text.strip()
+    if text.lower() in ("true", "false"):
+        text = text.lower()
+    return text or None
+
+
+def _levels(value: Any) -> tuple[str, ...]:
+    plain = isinstance(value, list | tuple) and all(
+        isinstance(one, str | int | float | bool) for one in value
+    )
+    if not plain:
+        raise ValueError('must be a list such as ["f", "m"]')
+    texts = [level_text(one) for one in value]
+    levels = [text for text in texts if text is not None]
+    if len(levels) < 2 or len(levels) < len(texts) or len(set(levels)) < len(levels):
+        raise ValueError("must list two or more different levels, none of them empty")
+    return tuple(levels)
+
+
+def _range(value: Any) -> tuple[float, float]:
+    numbers = isinstance(value, list | tuple) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in value
+    )
+    # The comparison is also false for nan.
+    if not numbers or len(value) != 2 or not value[0] < value[1]:
+        raise ValueError(
+            "must be [lowest, highest], two numbers; inf and -inf leave a side open"
+        )
+    return float(value[0]), float(value[1])
+
+
+Levels = Annotated[tuple[str, ...], BeforeValidator(_levels)]
+Range = Annotated[tuple[float, float], BeforeValidator(_range)]
+Baseline = Annotated[str, BeforeValidator(level_text)]
+
+
+class Variable(BaseModel):
+    """What a column holds, at every site.
+
+    Parameters
+    ----------
+    type : {"number", "category"}
+        Numbers, or one of a few levels.
+    unit : str, default=""
+        Of numbers.
+    range : tuple of two float or None, default=None
+        Lowest and highest number allowed, both included; None for any.
+    levels : tuple of str, default=()
+        All that a category may be.
+    missing : {"refuse", "drop", "mean"} or None, default=None
+        What a site does about missing values: refuse the study, drop these rows, or
+        fill in the mean over all sites (numbers only). None for what the study says.
+    """
+
+    model_config = FROZEN
+
+    type: Literal["number", "category"]
+    unit: str = Field(default="", max_length=80)
+    range: Range | None = None
+    levels: Levels = ()
+    missing: Missing | None = None
+
+    @model_validator(mode="after")
+    def _check_variable(self) -> Self:
+        if self.type == "number" and self.levels:
+            raise InputError("a number has no levels: use range, or type = 'category'")
+        if self.type == "category" and (self.unit or self.range):
+            raise InputError("a category has neither unit nor range: use levels")
+        if self.type == "category" and not self.levels:
+            raise InputError("a category needs levels: list all that it may be")
+        if self.type == "category" and self.missing == "mean":
+            raise InputError(
+                "a category has no mean: use missing = 'refuse' or 'drop', or declare "
+                "a level for what is missing"
+            )
+        return self
+
+
+class Covariate(Variable):
+    """A column of X.
+
+    Parameters
+    ----------
+    type : {"number", "category"}
+        Numbers, or one of a few levels.
+    unit : str, default=""
+        Of numbers.
+    range : tuple of two float or None, default=None
+        Lowest and highest number allowed.
+    levels : tuple of str, default=()
+        All that a category may be.
+    missing : {"refuse", "drop", "mean"} or None, default=None
+        What a site does about missing values.
+    baseline : str or None, default=None
+        Level without an indicator of its own; the first one if not given.
+
+    Notes
+    -----
+    A category of L levels becomes L - 1 indicators. With all L of them every row would
+    add up to one, and the covariance would be singular at every site.
+    """
+
+    baseline: Baseline | None = None
+
+    @model_validator(mode="after")
+    def _check_baseline(self) -> Self:
+        if self.baseline is not None and self.baseline not in self.levels:
+            raise InputError("baseline must be one of the levels")
+        return self
+
+    @property
+    def indicators(self) -> tuple[str, ...]:
+        """Levels that get a column of their own."""
+        if not self.levels:
+            return ()
+        baseline = self.levels[0] if self.baseline is None else self.baseline
+        return tuple(level for level in self.levels if level != baseline)
+
+
+class Target(Variable):
+    """The response.
+
+    Parameters
+    ----------
+    type : {"number", "category"}
+        Numbers, or classes.
+    unit : str, default=""
+        Of numbers.
+    range : tuple of two float or None, default=None
+        Lowest and highest number allowed.
+    levels : tuple of str, default=()
+        All classes.
+    missing : {"refuse", "drop"} or None, default=None
+        What a site does about missing values; a response is never filled in.
+    name : str
+        Of the column.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+
+    @model_validator(mode="after")
+    def _check_target(self) -> Self:
+        if self.missing == "mean":
+            raise InputError("a response is never filled in: use 'refuse' or 'drop'")
+        return self

@@ -1,0 +1,161 @@
+"""Reading the files that people write, and saying what is wrong with them."""
+
+import inspect
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from fedsdr.exceptions import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+#: In our words, where pydantic's need to be known to be understood.
+_WORDS = {
+    "missing": "is missing: add it",
+    "string_type": "must be text, in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+}
+
+
+class CheckError(InputError):
+    """Something that people agreed on does not hold, in one or several ways.
+
+    Parameters
+    ----------
+    where : str
+        File, or data, that is checked.
+    problems : sequence of str
+        What is wrong and what to do, one line each; no values of data.
+
+    Attributes
+    ----------
+    where : str
+        File, or data, that is checked.
+    problems : tuple of str
+        Never empty.
+    """
+
+    def __init__(self, where: str, problems: Sequence[str]) -> None:
+        super().__init__(where, tuple(problems))
+        self.where = where
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self.where}: {problem}" for problem in self.problems)
+
+
+def read_model(model: type[Model], path: Path, **given: Any) -> Model:
+    """Read a TOML file into a model.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model.
+    path : Path
+        File.
+    **given : object
+        Fields that do not come from the file.
+
+    Returns
+    -------
+    BaseModel
+        Validated; a `CheckError` names every key that is wrong.
+    """
+    table = _read_toml(path)
+    known = sorted(set(_keys(model)) - set(given))
+    try:
+        # A field that does not come from the file is not a key of it either.
+        renamed = {f"{key} " if key in given else key: table[key] for key in table}
+        return model.model_validate({**renamed, **given})
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        problems = [_explain(dict(one), known) for one in found]
+        raise CheckError(str(path), problems) from None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing.
+
+    Parameters
+    ----------
+    path : Path
+        File, replaced if it exists.
+    text : str
+        Content.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckError(str(path), [f"cannot be read: {error.strerror}"]) from error
+    except UnicodeDecodeError:
+        raise CheckError(str(path), ["is not UTF-8 text: save it as UTF-8"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise CheckError(str(path), [f"is not valid TOML: {error}"]) from None
+
+
+def _explain(error: dict[str, Any], known: Sequence[str]) -> str:
+    """Say in one line what is wrong with one key, without showing what it holds."""
+    *_, last = error["loc"] or ("",)
+    if error["type"] == "extra_forbidden":
+        close = get_close_matches(str(last), known, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else "remove it"
+        words = f"is not a key that belongs here; {hint}"
+    elif error["type"] == "value_error":
+        words = str(error["ctx"]["error"])
+    elif error["type"] == "literal_error":
+        words = f"must be {error['ctx']['expected']}"
+    else:
+        plain = error["msg"].replace("Input should", "must")
+        words = _WORDS.get(error["type"], plain)
+    key = _key_text(error["loc"])
+    return f"{key}: {words}" if key else words
+
+
+def _key_text(location: tuple[str | int, ...]) -> str:
+    """Write where a key is, as in TOML."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            plain = part.replace("_", "").replace("-", "").isalnum() and part.isascii()
+            text += f".{part}" if plain else f'."{part}"'
+    return text.removeprefix(".")
+
+
+def _keys(model: type[BaseModel]) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield name
+        for inner in _models_in(field.annotation):
+            yield from _keys(inner)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

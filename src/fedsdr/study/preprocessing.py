@@ -1,0 +1,301 @@
+"""What a site does to its columns before anything is summed, as the study declares.
+
+Three things happen here, batch by batch: values are compared with the declared ranges
+and levels, rows with gaps are dropped where the study says so, and categories become
+indicators. Standardising does not: the coordinator divides the pooled sums by the
+pooled within-site standard deviations (see `fedsdr.selection.estimate`), which gives
+the same result as scaling the rows and needs no further round.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fedsdr.study.columns import Covariate, Target, Variable, level_text
+from fedsdr.study.files import CheckError
+from fedsdr.study.study_file import StudyFile
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: What makes a site refuse, in the words of its steward.
+PROBLEMS = {
+    "unreadable": "{n} value(s) that are not numbers: correct them",
+    "infinite": "{n} infinite value(s): correct them",
+    "gaps": "{n} missing value(s), which the study refuses: fill them in, leave these "
+    "rows out, or agree on missing = 'drop'",
+    "outside": "{n} value(s) outside the agreed range: correct them (is the unit the "
+    "agreed one?), or agree on another range",
+    "undeclared": "{n} value(s) that are no agreed level: correct them, or agree on "
+    "more levels",
+}
+
+_MISSING, _UNDECLARED = -1, -2
+
+
+@dataclass(slots=True)
+class Profile:
+    """What was found in a site's columns: counts, and never a value.
+
+    Parameters
+    ----------
+    n_rows : int, default=0
+        Rows read.
+    n_dropped : int, default=0
+        Rows dropped for a gap, where the study says so.
+    counts : dict of str to dict
+        For each column of the study: "missing" in all rows, and each of `PROBLEMS` in
+        the rows kept.
+    """
+
+    n_rows: int = 0
+    n_dropped: int = 0
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def n_kept(self) -> int:
+        """Rows that go into the sums."""
+        return self.n_rows - self.n_dropped
+
+    def add(self, other: "Profile") -> None:
+        """Count a further batch.
+
+        Parameters
+        ----------
+        other : Profile
+            Of the same columns.
+        """
+        self.n_rows += other.n_rows
+        self.n_dropped += other.n_dropped
+        for name, found in other.counts.items():
+            own = self.counts.setdefault(name, dict.fromkeys(found, 0))
+            for kind, count in found.items():
+                own[kind] += count
+
+    def problems(self) -> list[str]:
+        """Say what stands in the way of a study.
+
+        Returns
+        -------
+        list of str
+            One line each, with columns and counts; empty if nothing does.
+        """
+        lines = [
+            f"column '{name}': {words.format(n=found[kind])}"
+            for name, found in self.counts.items()
+            for kind, words in PROBLEMS.items()
+            if found[kind]
+        ]
+        if not self.n_kept:
+            lines.append("there are no rows left to sum")
+        return lines
+
+    def check(self, where: str) -> None:
+        """Refuse data that do not fit the study.
+
+        Parameters
+        ----------
+        where : str
+            What the data are called in messages.
+
+        Raises
+        ------
+        CheckError
+            With all problems.
+        """
+        problems = self.problems()
+        if problems:
+            raise CheckError(where, problems)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Rows as they are summed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Numbers and indicators; NaN where a mean is to be filled in, and where the
+        profile has a problem.
+    y : ndarray of shape (n_rows,)
+        Numbers as float64, classes as text.
+    profile : Profile
+        What was found.
+    """
+
+    X: Matrix
+    y: NDArray[Any]
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """One column: numbers or codes of levels, and which entries are what."""
+
+    values: NDArray[Any]
+    missing: Mask
+    bad: dict[str, Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessor:
+    """Prepares rows for a study.
+
+    Parameters
+    ----------
+    study : StudyFile
+        Declares columns.
+    names : mapping of str to str, default={}
+        For columns that have another name in the data: that name.
+    """
+
+    study: StudyFile
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """For each column of the study, its name in the data; the target comes last."""
+        wanted = [*self.study.columns, self.study.target.name]
+        return {name: self.names.get(name, name) for name in wanted}
+
+    def prepare(self, batch: pa.RecordBatch) -> Prepared:
+        """Prepare one batch of rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            With the columns in `sources`.
+
+        Returns
+        -------
+        Prepared
+            Rows with gaps dropped where the study says so. Problems are counted, and
+            not raised: see `Profile.check`.
+        """
+        study = self.study
+        variables: dict[str, Variable] = {
+            **study.columns,
+            study.target.name: study.target,
+        }
+        read = {
+            name: _read_column(batch.column(source), variables[name])
+            for name, source in self.sources.items()
+        }
+        kept = np.ones(batch.num_rows, dtype=bool)
+        for name, column in read.items():
+            if study.missing_in(name) == "drop":
+                kept &= ~column.missing
+        profile = Profile(batch.num_rows, int((~kept).sum()))
+        for name, column in read.items():
+            refuses = study.missing_in(name) == "refuse"
+            counts = {kind: int((bad & kept).sum()) for kind, bad in column.bad.items()}
+            counts["gaps"] = int((column.missing & kept).sum()) if refuses else 0
+            counts["missing"] = int(column.missing.sum())
+            profile.counts[name] = dict.fromkeys(PROBLEMS, 0) | counts
+        blocks = [
+            _block(read[name].values[kept], column)
+            for name, column in study.columns.items()
+        ]
+        y = _response(read[study.target.name].values[kept], study.target)
+        return Prepared(np.column_stack(blocks), y, profile)
+
+
+def join_batches(parts: Iterable[Prepared]) -> Prepared:
+    """Put prepared batches together.
+
+    Parameters
+    ----------
+    parts : iterable of Prepared
+        One at least.
+
+    Returns
+    -------
+    Prepared
+        All rows, in order.
+    """
+    listed = list(parts)
+    profile = Profile()
+    for part in listed:
+        profile.add(part.profile)
+    return Prepared(
+        np.concatenate([part.X for part in listed]),
+        np.concatenate([part.y for part in listed]),
+        profile,
+    )
+
+
+def _read_column(column: pa.Array, variable: Variable) -> _Read:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    read = _read_numbers if variable.type == "number" else _read_levels
+    return read(column, variable)
+
+
+def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
+    kind = column.type
+    absent = np.asarray(column.is_null())
+    if pa.types.is_null(kind):
+        values, unreadable = np.full(len(column), np.nan), np.zeros(len(column), bool)
+    elif (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+    ):
+        values = np.array(
+            column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False),
+            dtype=np.float64,
+        )
+        unreadable = np.zeros(len(column), dtype=bool)
+    else:
+        text = pd.Series(column.to_pandas()).astype(str)
+        numbers = pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64)
+        odd = np.isnan(numbers) & ~absent
+        # Numbers that are stored as text are text all the same.
+        unreadable = odd if odd.any() else ~absent
+        values = np.full(len(column), np.nan)
+    missing = np.isnan(values) & ~unreadable
+    low, high = variable.range or (-np.inf, np.inf)
+    infinite = np.isinf(values)
+    with np.errstate(invalid="ignore"):
+        outside = ((values < low) | (values > high)) & ~infinite
+    bad = {"unreadable": unreadable, "infinite": infinite, "outside": outside}
+    return _Read(values, missing, bad)
+
+
+def _read_levels(column: pa.Array, variable: Variable) -> _Read:
+    codes = {level: code for code, level in enumerate(variable.levels)}
+    if pa.types.is_null(column.type):
+        values = np.full(len(column), _MISSING)
+        return _Read(values, values == _MISSING, {})
+    encoded = column.dictionary_encode()
+    texts = [level_text(one) for one in encoded.dictionary.to_pylist()]
+    table = np.array(
+        [_MISSING if t is None else codes.get(t, _UNDECLARED) for t in texts]
+        + [_MISSING],
+        dtype=np.int64,
+    )
+    places = np.asarray(encoded.indices.fill_null(len(texts)), dtype=np.int64)
+    values = table[places]
+    return _Read(values, values == _MISSING, {"undeclared": values == _UNDECLARED})
+
+
+def _block(values: NDArray[Any], column: Covariate) -> Matrix:
+    """Give numbers one column, and a category one for each level but the baseline."""
+    if column.type == "number":
+        return np.asarray(values[:, None], dtype=np.float64)
+    codes = [column.levels.index(level) for level in column.indicators]
+    block = np.asarray(values[:, None] == codes, dtype=np.float64)
+    block[values < 0] = np.nan
+    return block
+
+
+def _response(values: NDArray[Any], target: Target) -> NDArray[Any]:
+    if target.type == "number":
+        return np.asarray(values, dtype=np.float64)
+    return np.array(target.levels)[np.maximum(values, 0)]

@@ -1,0 +1,167 @@
+"""A study from files gives the fit on the pooled rows, however often interrupted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.study.consortia import NAMES, Files, simulate_rows
+
+from fedsdr import FedSSIR, InputError
+from fedsdr.disclosure import Ledger
+from fedsdr.metrics import subspace_distance
+from fedsdr.protocols import IncompleteError
+from fedsdr.result import Result
+from fedsdr.study import conduct
+
+STAGES = ("agree", "keys", "shares", "masked", "confirm", "unmask", "result")
+
+
+def fit(rows: Any, **settings: Any) -> FedSSIR:
+    model = FedSSIR(protocol="secure", **settings)
+    X, y = rows.drop(columns=["site", "y"]), rows["y"]
+    return model.fit(X, y, sites=rows["site"])
+
+
+def test_a_study_from_files_equals_the_fit(tmp_path: Path) -> None:
+    rows = simulate_rows()
+    files = Files(tmp_path, rows)
+    steps: list[Any] = []
+    transport = files.connect()
+    result = files.run(transport, progress=steps.append)
+    expected = fit(rows).result_
+    assert result.selected == expected.selected == ("x0", "x2")
+    assert subspace_distance(result.directions, expected.directions) < 1e-8
+    assert (result.n_rows, result.n_sites) == (len(rows), 4)
+    assert result.penalty == pytest.approx(expected.penalty, rel=1e-12)
+    told = [f"secure.{stage}" for stage in STAGES]
+    assert [step.name for step in steps] == [*told[:-1], "estimate", told[-1], "done"]
+    assert all(set(s.answered) == set(NAMES) for s in steps if "." in s.name)
+    assert transport.transcript.rounds == 7
+
+
+def test_the_result_reaches_everybody_and_ledgers_verify(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows())
+    result = files.run()
+    for folder in ("coordinator/run", *NAMES):
+        found = Result.from_json(tmp_path / folder / "result.json")
+        np.testing.assert_array_equal(found.directions, result.directions)
+        assert found.selected == result.selected
+        assert (found.gap, found.penalty) == (result.gap, result.penalty)
+        assert found.settings["study"]["digest"] == result.settings["study"]["digest"]
+        assert found.settings["preprocessing"] == result.settings["preprocessing"]
+    for name in NAMES:
+        assert Ledger(tmp_path / name / "ledger").verify().n_entries == 2
+        assert not (tmp_path / name / "site.log").exists()
+    assert result.settings["sites"] == list(NAMES)
+
+
+class StopError(Exception):
+    """The coordinator's machine goes down."""
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
+    files = Files(tmp_path, simulate_rows())
+
+    def fault(name: str, site: str, packed: bytes) -> bytes:
+        if (name, site) == (f"secure.{stage}", "south"):
+            raise StopError
+        return packed
+
+    with pytest.raises(StopError):
+        files.run(files.connect(fault=fault))
+    transport = files.connect()
+    result = files.run(transport)
+    asked = {message.name for message in transport.transcript.messages}
+    # A sum that was finished is not asked for again.
+    assert ("secure.keys" in asked) == (stage != "result")
+    expected = fit(files.rows).result_
+    assert subspace_distance(result.directions, expected.directions) < 1e-8
+    for name in NAMES:
+        assert Result.from_json(tmp_path / name / "result.json").n_sites == 4
+    again = files.run(transport)
+    assert again.provenance == result.provenance
+
+
+@pytest.mark.parametrize("settings", [
+    {"penalty": "moments", "n_folds": 2},
+    {"penalty": "holdout", "n_directions": "votes", "n_penalties": 4},
+])  # fmt: skip
+def test_restarted_sites_draw_the_same_folds(tmp_path: Path, settings: Any) -> None:
+    files = Files(tmp_path, simulate_rows(n_rows=180), model=settings)
+    seen = []
+
+    def fault(name: str, site: str, packed: bytes) -> bytes:
+        seen.append(name)
+        if name == "secure.unmask" and "secure.result" not in seen:
+            raise StopError
+        return packed
+
+    with pytest.raises(StopError):
+        files.run(files.connect(fault=fault))
+    result = files.run()
+    assert {"x0", "x2"} <= set(result.selected)
+
+
+def test_a_site_that_is_lost_is_left_out(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows())
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        return None if site == "west" else packed
+
+    steps: list[Any] = []
+    result = files.run(files.connect(fault=fault), progress=steps.append)
+    rows = files.rows[files.rows["site"] != "west"]
+    expected = fit(rows).result_
+    assert subspace_distance(result.directions, expected.directions) < 1e-8
+    assert result.settings["sites"] == ["east", "north", "south"]
+    assert steps[0].failures == {"west": "TIMEOUT"}
+    journal = files.coordinator / "run" / "journal.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert lines[0]["failures"] == {"west": "TIMEOUT"}
+    assert lines[-1]["name"] == "done"
+
+
+def test_too_few_sites_end_a_study_and_the_log_says_why(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows(n_rows=30))
+    with pytest.raises(IncompleteError, match="disclosure rule"):
+        files.run()
+    log = tmp_path / "north" / "site.log"
+    assert "secure.agree DISCLOSURE" in log.read_text()
+    assert "ROWS: the site has 35 rows" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+    assert not (files.coordinator / "run" / "result.json").exists()
+
+
+def test_a_differing_study_file_is_refused(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows())
+    changed = files.study | {"purpose": "something else"}
+    path = tmp_path / "west" / "study.toml"
+    path.write_text((files.coordinator / "study.toml").read_text() + "\n# a note\n")
+    files.run()
+    other = Files(tmp_path / "other", simulate_rows())
+    lines = path.read_text().replace(files.study["purpose"], changed["purpose"])
+    own = {name: other.study["sites"]["roster"][name] for name in NAMES}
+    for name, key in files.study["sites"]["roster"].items():
+        lines = lines.replace(key, own[name])
+    (tmp_path / "other" / "west" / "study.toml").write_text(lines)
+    steps: list[Any] = []
+    other.run(progress=steps.append)
+    assert steps[0].failures == {"west": "TERMS"}
+
+
+def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows())
+    files.run()
+    files.write_study(purpose="something else")
+    with pytest.raises(InputError, match="belongs to another study"):
+        files.run()
+
+
+def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    files = Files(tmp_path, simulate_rows())
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot use"):
+        conduct(files.study_file, files.connect(), tmp_path / "file")
