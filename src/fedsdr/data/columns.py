@@ -51,13 +51,13 @@ def choose_features(
     if target == site_column:
         raise InputError(f"'{target}' cannot be both the target and the site column")
     for role, name in roles.items():
-        _require(name, role, names)
+        require_column(name, role, names)
         if name in (columns or ()):
             raise InputError(f"'{name}' is the {role} and cannot be a covariate too")
         if name in drop:
             raise InputError(f"'{name}' is the {role} and cannot be left out")
     for name in [*(columns or ()), *drop]:
-        _require(name, "column", names)
+        require_column(name, "column", names)
     taken = {"", target, site_column, *drop}
     kept = dict.fromkeys(names if columns is None else columns)
     features = [name for name in kept if name not in taken]
@@ -155,6 +155,36 @@ def check_complete(frame: pd.DataFrame) -> None:
             )
 
 
+def require_column(name: str, role: str, names: Sequence[str]) -> None:
+    """Refuse a column that is not there, and say which one may be meant.
+
+    Parameters
+    ----------
+    name : str
+        That is asked for.
+    role : str
+        What for, for the message: "target", "column".
+    names : sequence of str
+        That there are; "" for a column without a name.
+
+    Raises
+    ------
+    InputError
+        With the names that resemble it, or else those that there are.
+    """
+    if name in names and name:
+        return
+    lower = {known.lower(): known for known in names if known}
+    close = [lower[match] for match in get_close_matches(name.lower(), lower)]
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        hint = "the file has a single column: separate its fields by commas"
+    elif close:
+        hint = f"did you mean {' or '.join(repr(match) for match in close)}?"
+    else:
+        hint = f"the file has {enumerate_names(known for known in names if known)}"
+    raise InputError(f"{role} '{name}' is not in the file; {hint}")
+
+
 def enumerate_names(names: Iterable[str]) -> str:
     """List names in a sentence, a few at most.
 
@@ -172,20 +202,6 @@ def enumerate_names(names: Iterable[str]) -> str:
     rest = len(listed) - LISTED
     text = ", ".join(listed[:LISTED])
     return f"{text} and {rest} more" if rest > 0 else text
-
-
-def _require(name: str, role: str, names: Sequence[str]) -> None:
-    if name in names and name:
-        return
-    lower = {known.lower(): known for known in names if known}
-    close = [lower[match] for match in get_close_matches(name.lower(), lower)]
-    if close:
-        hint = f"did you mean {' or '.join(repr(match) for match in close)}?"
-    elif len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        hint = "the file has a single column: separate its fields by commas"
-    else:
-        hint = f"the file has {enumerate_names(known for known in names if known)}"
-    raise InputError(f"{role} '{name}' is not in the file; {hint}")
 
 
 def _is_numeric(column: pd.Series) -> bool:

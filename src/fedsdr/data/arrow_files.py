@@ -1,0 +1,145 @@
+"""Parquet files and Arrow datasets as a source."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from fedsdr.data.files import PARQUET
+from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
+from fedsdr.exceptions import InputError
+
+#: Name endings of the formats that Arrow reads with a schema of their own.
+FORMATS = {
+    **dict.fromkeys(PARQUET, "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
+}
+
+
+@dataclass(slots=True, eq=False)
+class ArrowSource:
+    """Rows in one Parquet or Arrow file, or in several.
+
+    Parameters
+    ----------
+    paths : tuple of Path
+        Files of one format, in the order in which they are read.
+    base : Path or None, default=None
+        Folder that they are in. Folders below it that are called "column=value" are
+        columns too.
+
+    Notes
+    -----
+    The files need not have the same columns in the same order; a column that one of
+    them lacks is missing in its rows. A column that has one type here and another there
+    is read as the type that holds both, or refused if there is none.
+    """
+
+    paths: tuple[Path, ...]
+    base: Path | None = None
+    _dataset: ds.Dataset = field(init=False)
+    _stored: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = self.paths[0]
+        form = FORMATS[first.suffix.lower()]
+        if any(FORMATS.get(path.suffix.lower()) != form for path in self.paths):
+            raise InputError("files that are read together must be of one kind")
+        for path in self.paths:
+            if not path.is_file():
+                raise InputError(f"{path} does not exist")
+        try:
+            dataset = self._open(form, None)
+            schemas = [fragment.physical_schema for fragment in dataset.get_fragments()]
+            schema = pa.unify_schemas(
+                [*schemas, dataset.schema], promote_options="permissive"
+            )
+            self._dataset = self._open(form, schema)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError):
+            raise InputError(self._complaint()) from None
+        except OSError as error:
+            raise InputError(_unreadable(first, error)) from None
+        self._stored = tuple(schema.names)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns; "" for row numbers that pandas stored."""
+        hidden = "__index_level_"
+        return tuple("" if name.startswith(hidden) else name for name in self._stored)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, from the files' own records."""
+        return int(self._dataset.count_rows())
+
+    def batches(
+        self, columns: Sequence[str], size: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Read some of the columns, see `Source`.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names, each once.
+        size : int, default=65536
+            Rows in a batch.
+
+        Yields
+        ------
+        RecordBatch
+            With the types that the files declare.
+        """
+        check_request(self.columns, columns, size)
+        # Reading ahead is what costs memory; what is done with a batch takes longer.
+        read = self._dataset.to_batches(
+            columns=list(columns),
+            batch_size=size,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+        try:
+            yield from rebatch(read, size)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            raise InputError(self._complaint()) from None
+        except OSError as error:
+            raise InputError(_unreadable(self.paths[0], error)) from None
+
+    def _open(self, form: str, schema: pa.Schema | None) -> ds.Dataset:
+        within = {} if self.base is None else {"partition_base_dir": str(self.base)}
+        return ds.dataset(
+            [str(path) for path in self.paths],
+            schema=schema,
+            format=_format(form),
+            partitioning=None if self.base is None else "hive",
+            **within,
+        )
+
+    def _complaint(self) -> str:
+        if len(self.paths) == 1:
+            kind = "Parquet" if _is_parquet(self.paths[0]) else "Arrow"
+            return f"{self.paths[0]} is not a {kind} file, or is damaged"
+        return (
+            f"one of the {len(self.paths)} files from {self.paths[0]} on is damaged, "
+            "or a column is text in one of them and numbers in another"
+        )
+
+
+def _is_parquet(path: Path) -> bool:
+    return FORMATS[path.suffix.lower()] == "parquet"
+
+
+def _format(form: str) -> ds.FileFormat:
+    if form == "ipc":
+        return ds.IpcFileFormat()
+    # A row group may be the whole file: read its columns piece by piece.
+    scan = ds.ParquetFragmentScanOptions(
+        use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
+    )
+    return ds.ParquetFileFormat(default_fragment_scan_options=scan)
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"{path} cannot be read: {error.strerror or 'it may be damaged'}"
