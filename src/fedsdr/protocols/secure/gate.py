@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr import disclosure
-from fedsdr.disclosure import Facts, Ledger, Policy, ReleaseRequest
+from fedsdr.disclosure import Facts, Ledger, Policy, ReleaseRequest, Violation
 from fedsdr.disclosure.chain import Stage
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols.secure.study import Study
@@ -153,6 +153,32 @@ class RuleGate:
         rows : SiteRows
             Its rows.
         """
+        facts, found = self.review(study, rows)
+        # Whether earlier sums stand in the way depends on the sites of the next one:
+        # a study that goes on after an interruption may have no sum left to ask for.
+        broken = [one for one in found if one.rule not in ("SITES", "CHANGED")]
+        if broken:
+            lines = [f"{one.rule}: {one.explanation}" for one in broken]
+            raise Refusal("DISCLOSURE", "\n".join(lines))
+        self._facts = facts
+
+    def review(self, study: Study, rows: SiteRows) -> tuple[Facts, list[Violation]]:
+        """List every rule that the sums of a study over all its sites would break.
+
+        Parameters
+        ----------
+        study : Study
+            As the site knows it.
+        rows : SiteRows
+            Its rows.
+
+        Returns
+        -------
+        facts : Facts
+            What the rules know about the rows.
+        violations : list of Violation
+            Empty if nothing stands in the way.
+        """
         terms = study.terms
         facts = self._gate.observe(
             rows.X,
@@ -171,13 +197,7 @@ class RuleGate:
             study.digest, "moments", subject, study.sites, terms.n_values
         )
         found = disclosure.review(facts, request, self._gate.policy, self._gate.ledger)
-        # Whether earlier sums stand in the way depends on the sites of the next one:
-        # a study that goes on after an interruption may have no sum left to ask for.
-        broken = [one for one in found if one.rule not in ("SITES", "CHANGED")]
-        if broken:
-            lines = [f"{one.rule}: {one.explanation}" for one in broken]
-            raise Refusal("DISCLOSURE", "\n".join(lines))
-        self._facts = facts
+        return facts, found
 
     def permit(self, release: Release, values: Vector) -> None:
         """Refuse a sum that breaks a rule.

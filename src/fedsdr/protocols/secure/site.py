@@ -131,7 +131,7 @@ class SecureSite:
         (digest,) = read_fields(payload, "study")
         if read_text(digest) != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
-        self._fill_with_own_means()
+        fill_with_own_means(self._study, self._rows)
         self._rows.check(self._study.terms, self._study.columns)
         self._gate.inspect(self._study, self._rows)
         self._agreed = True
@@ -157,13 +157,6 @@ class SecureSite:
         self._used.add(number)
         self._round = _Round(party, release, bases, means)
         return reply
-
-    def _fill_with_own_means(self) -> None:
-        """Fill gaps for the time being, so that rows can be checked and counted."""
-        columns = self._study.filled
-        if columns:
-            counts, sums = np.split(self._rows.totals(columns), 2)
-            self._rows.fill(columns, sums / np.maximum(counts, 1.0))
 
     def _read_request(
         self, statistic: str, request: Payload
@@ -242,6 +235,21 @@ class SecureSite:
         if self._round is None or read_text(number) != self._round.release.round:
             raise Refusal("ORDER", "this is not the round that is going on")
         return self._round, value
+
+
+def fill_with_own_means(study: Study, rows: SiteRows) -> None:
+    """Fill gaps for the time being, so that rows can be checked and counted.
+
+    Parameters
+    ----------
+    study : Study
+        Says which columns may have gaps.
+    rows : SiteRows
+        Of a site.
+    """
+    if study.filled:
+        counts, sums = np.split(rows.totals(study.filled), 2)
+        rows.fill(study.filled, sums / np.maximum(counts, 1.0))
 
 
 def check_range(
