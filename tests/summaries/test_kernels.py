@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.summaries import summarize
-from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
+from fedsdr.summaries.kernels import between_slices, within_pairs
+from fedsdr.summaries.polynomials import rank_polynomials
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)

@@ -9,11 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Of the smooth kernel: highest degree, rows that a degree needs, decay of the weights.
-MAX_DEGREE = 12
-ROWS_A_DEGREE = 4
-DECAY = 3.0
-
 
 def gram(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute X' X in one BLAS call, symmetric to the last bit.
@@ -88,39 +83,6 @@ def between_slices(
     return gram(np.sqrt(counts)[:, None] * means)
 
 
-def rank_polynomials(ranks: NDArray[np.intp]) -> NDArray[np.float64]:
-    r"""Build smooth, decaying functions of the rank of the response.
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_rows,), int
-        Dense rank 0, 1, ... of each row's response; equal for tied responses.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_polynomials)
-        Columns :math:`\sqrt{w_b} f_b` with :math:`\sum_l f_b(l) = 0`,
-        :math:`f_b' f_c = \delta_{bc}` without ties, and
-        :math:`w_b = e^{-(b-1)/3}`, b = 1, ..., at most 12.
-
-    Notes
-    -----
-    The polynomials are orthonormal on the equally spaced ranks (discrete Legendre
-    polynomials). Tied rows get the average over every order of them, which is a
-    projection: the columns stay a contraction, so that the kernel is dominated by the
-    covariance in the Loewner order.
-    """
-    n_rows = len(ranks)
-    degree = int(np.clip(n_rows // ROWS_A_DEGREE, 1, MAX_DEGREE))
-    places = (2.0 * np.arange(n_rows) + 1.0) / n_rows - 1.0
-    powers = np.polynomial.legendre.legvander(places, degree)
-    functions = np.linalg.qr(powers)[0][:, 1:] * np.exp(-np.arange(degree) / 2 / DECAY)
-    sizes = np.bincount(ranks)
-    starts = np.cumsum(sizes) - sizes
-    averages = np.add.reduceat(functions, starts, axis=0) / sizes[:, None]
-    return np.asarray(averages[ranks])
-
-
 def within_pairs(
     X: NDArray[np.float64], ranks: NDArray[np.intp], *, ordered: bool
 ) -> NDArray[np.float64]:
@@ -159,14 +121,37 @@ def within_pairs(
     :math:`n_i \hat Q_i = \sum_g g\, S_g / (g - 1)`.
     """
     means, sizes = group_means(X, ranks)
+    weights, first, second = pair_weights(sizes, ordered=ordered)
+    scatter = gram(np.sqrt(weights[ranks])[:, None] * (X - means[ranks]))
+    return scatter + gram(means[first] - means[second])
+
+
+def pair_weights(
+    sizes: NDArray[np.intp], *, ordered: bool
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+    """Count the pairs of `within_pairs`.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_ties,), int
+        Rows of each tie, in the order of the response.
+    ordered : bool
+        Whether neighbouring ties are alike.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_ties,)
+        Of the scatter of each tie.
+    first, second : ndarray of shape (n_pairs,), int
+        Neighbouring ties between whose means a pair straddles.
+    """
     if ordered:
         inside, straddling, first, second = _pair_counts(sizes)
     else:
         inside, straddling = sizes / 2, np.zeros_like(sizes)
         first = second = np.empty(0, dtype=np.intp)
     weights = 2 * inside / np.maximum(sizes - 1, 1) + straddling / sizes
-    scatter = gram(np.sqrt(weights[ranks])[:, None] * (X - means[ranks]))
-    return scatter + gram(means[first] - means[second])
+    return np.asarray(weights, dtype=np.float64), first, second
 
 
 def _pair_counts(

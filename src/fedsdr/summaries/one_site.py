@@ -1,30 +1,19 @@
 """From the rows of one site to its summary."""
 
-import warnings
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.exceptions import InputError
 from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import (
-    between_slices,
-    gram,
-    rank_polynomials,
-    within_pairs,
-)
-from fedsdr.summaries.slicing import (
-    MIN_ROWS,
-    Target,
-    count_slices,
-    cut_ordered,
-    dense_ranks,
-    is_discrete,
-)
+from fedsdr.summaries.kernels import between_slices, gram, within_pairs
+from fedsdr.summaries.polynomials import rank_polynomials
+from fedsdr.summaries.slicing import Target, is_discrete
 from fedsdr.summaries.summary import Summary
+from fedsdr.summaries.weights import Kernel, weigh
 
-Kernel = Literal["slices", "pairs", "smooth"]
+__all__ = ["Kernel", "summarize"]
 
 
 def summarize(
@@ -117,22 +106,25 @@ def summarize(
         )
     X, y = check_rows(X, y)
     discrete = is_discrete(y, target)
-    ranks = dense_ranks(y)
+    weights = weigh(
+        y,
+        kernel=kernel,
+        discrete=discrete,
+        slice_size=slice_size,
+        n_slices=n_slices,
+        on_degenerate=on_degenerate,
+        site=site,
+    )
     centred = _centre(X)
     scatter = gram(centred)
-    problem = _degeneracy(ranks, discrete=discrete)
-    if problem is not None:
-        if on_degenerate == "raise":
-            remedy = "leave it out, merge it with another, or give it more varied rows"
-            raise SiteError(site, problem, remedy)
-        remedy = "it contributes its covariance only"
-        warnings.warn(describe_site(site, problem, remedy), SiteWarning, stacklevel=2)
+    ranks = weights.ranks
+    if weights.form == "none":
         return Summary(len(y), scatter, np.zeros_like(scatter))
-    if kernel == "pairs":
-        between = scatter - within_pairs(centred, ranks, ordered=not discrete)
+    if weights.form == "pairs":
+        between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
         # W = I - A with A made of pairs: half of its eigenvalues are 1, half are -1.
         return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
-    if kernel == "smooth" and not discrete:
+    if weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap = functions.T @ functions
         return Summary(
@@ -142,11 +134,8 @@ def summarize(
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
         )
-    labels = ranks
-    if not discrete:
-        labels = cut_ordered(y, count_slices(len(y), slice_size, n_slices, site))
-    between = between_slices(centred, labels)
-    freedom = float(labels.max())
+    between = between_slices(centred, ranks)
+    freedom = float(ranks.max())
     return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
 
 
@@ -157,15 +146,3 @@ def _centre(X: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = X - X.mean(axis=0)
     centred -= centred.mean(axis=0)
     return centred
-
-
-def _degeneracy(ranks: NDArray[np.intp], *, discrete: bool) -> str | None:
-    """Say why no kernel can be computed, or None when one can."""
-    counts = np.bincount(ranks)
-    if len(ranks) < MIN_ROWS:
-        return f"has {len(ranks)} row(s), too few for two slices"
-    if len(counts) == 1:
-        return "has one class only" if discrete else "has a constant y"
-    if discrete and counts.max() == 1:
-        return f"has {len(counts)} classes in {len(ranks)} rows, one row each"
-    return None

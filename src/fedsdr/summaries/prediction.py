@@ -10,6 +10,9 @@ from fedsdr.summaries.slicing import dense_ranks
 
 Matrix = NDArray[np.float64]
 
+# Weights that are worked out at a time.
+BLOCK = 1 << 22
+
 
 def prediction_errors(
     fitting: tuple[Matrix, NDArray[Any]],
@@ -44,29 +47,67 @@ def prediction_errors(
     with unit bandwidth as in the paper. Far from every fitting row the weights
     underflow; the nearest row then decides, which is the limit of the formula.
     """
-    responses = _as_columns(fitting[1], held_out[1], discrete=discrete)
-    known, wanted = responses
-    errors = []
-    for basis in candidates:
-        if basis.shape[1] == 0:
-            predicted = np.broadcast_to(known.mean(axis=0), wanted.shape)
-        else:
-            near, far = fitting[0] @ basis, held_out[0] @ basis
-            squared = (
-                (far**2).sum(axis=1)[:, None]
-                - 2 * far @ near.T
-                + (near**2).sum(axis=1)[None, :]
-            )
-            squared -= squared.min(axis=1, keepdims=True)
-            weights = np.exp(-0.5 * squared)
-            predicted = weights @ known / weights.sum(axis=1, keepdims=True)
-        errors.append(float(((wanted - predicted) ** 2).sum()))
-    return np.array(errors)
+    known, wanted = as_columns(fitting[1], held_out[1], discrete=discrete)
+    # Differences of large numbers lose digits; distances do not see the shift.
+    shift = fitting[0].mean(axis=0)
+    near, far = fitting[0] - shift, held_out[0] - shift
+    return np.array(
+        [
+            reduced_error(near @ basis, far @ basis, known, wanted)
+            for basis in candidates
+        ]
+    )
 
 
-def _as_columns(
+def reduced_error(near: Matrix, far: Matrix, known: Matrix, wanted: Matrix) -> float:
+    """Predict from reduced variables, see `prediction_errors`.
+
+    Parameters
+    ----------
+    near, far : ndarray of shape (n_fitting, K) and (n_held_out, K)
+        Reduced variables of both sets of rows.
+    known, wanted : ndarray of shape (n_fitting, n_responses) and of (n_held_out, ...)
+        Their responses.
+
+    Returns
+    -------
+    float
+        Sum of squared errors.
+    """
+    if near.shape[1] == 0:
+        return float(((wanted - known.mean(axis=0)) ** 2).sum())
+    total = 0.0
+    lengths = (near**2).sum(axis=1)
+    step = max(1, BLOCK // len(near))
+    for start in range(0, len(far), step):
+        some = far[start : start + step]
+        squared = (some**2).sum(axis=1)[:, None] - 2 * some @ near.T + lengths
+        squared -= squared.min(axis=1, keepdims=True)
+        weights = np.exp(-0.5 * squared)
+        predicted = weights @ known / weights.sum(axis=1, keepdims=True)
+        total += float(((wanted[start : start + step] - predicted) ** 2).sum())
+    return total
+
+
+def as_columns(
     first: NDArray[Any], second: NDArray[Any], *, discrete: bool
 ) -> tuple[Matrix, Matrix]:
+    """Write responses as columns of numbers.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_fitting,) and (n_held_out,)
+        Responses.
+    discrete : bool
+        Whether they are classes.
+
+    Returns
+    -------
+    known : ndarray of shape (n_fitting, n_responses)
+        One column, or an indicator for each class that occurs in either.
+    wanted : ndarray of shape (n_held_out, n_responses)
+        Likewise.
+    """
     if not discrete:
         return first[:, None].astype(np.float64), second[:, None].astype(np.float64)
     ranks = dense_ranks(np.concatenate([first, second]))

@@ -1,0 +1,270 @@
+"""Summaries of rows that are never held all at once.
+
+The twin of `summarize`: the same sums, to rounding, from batches. Of several parts of
+the rows, such as folds, all are summed in the same pass.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
+from fedsdr.summaries.kernels import gram
+from fedsdr.summaries.polynomials import RankPolynomials
+from fedsdr.summaries.stream import Stream
+from fedsdr.summaries.summary import Summary
+from fedsdr.summaries.weights import Weights
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: Bytes that group means may take.
+MEMORY = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some of the rows.
+
+    Parameters
+    ----------
+    weights : Weights
+        What their responses say about the kernel.
+    kept : ndarray of bool, shape (n_rows,), optional
+        Which rows; all if not given.
+    """
+
+    weights: Weights
+    kept: Mask | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Moments:
+    r"""Number, mean and scatter of rows, with which those of others can be merged.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+
+    Notes
+    -----
+    .. math:: S_{A \cup B} = S_A + S_B + \frac{n_A n_B}{n_A + n_B}
+              (\bar x_A - \bar x_B)(\bar x_A - \bar x_B)^\top
+
+    (Chan, Golub and LeVeque 1983). Only positive semidefinite matrices are added, so
+    that nothing cancels.
+    """
+
+    n_features: int
+    n_rows: int = field(default=0, init=False)
+    mean: Matrix = field(init=False)
+    scatter: Matrix = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mean = np.zeros(self.n_features)
+        self.scatter = np.zeros((self.n_features, self.n_features))
+
+    def add(self, rows: Matrix) -> None:
+        """Add rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            They are written to.
+        """
+        if len(rows):
+            mean = rows.mean(axis=0)
+            rows -= mean
+            # The second mean is the rounding error of the first, see `summarize`.
+            rest = rows.mean(axis=0)
+            rows -= rest
+            self._merge(len(rows), mean + rest, rows.T @ rows)
+
+    def merge(self, other: "Moments") -> None:
+        """Add the rows that others are the moments of.
+
+        Parameters
+        ----------
+        other : Moments
+            Of other rows.
+        """
+        if other.n_rows:
+            self._merge(other.n_rows, other.mean, other.scatter)
+
+    def _merge(self, n_rows: int, mean: Matrix, scatter: Matrix) -> None:
+        total = self.n_rows + n_rows
+        step = mean - self.mean
+        self.scatter += scatter
+        if self.n_rows:
+            scaled = np.sqrt(self.n_rows * (n_rows / total)) * step
+            self.scatter += np.outer(scaled, scaled)
+        self.mean = self.mean + step * (n_rows / total)
+        self.n_rows = total
+
+
+class _Smooth:
+    """Products of smooth functions with the rows of a part."""
+
+    def __init__(self, ranks: NDArray[np.intp], n_features: int) -> None:
+        self._polynomials = RankPolynomials(np.bincount(ranks))
+        degree = self._polynomials.degree
+        self._ranks = ranks.astype(np.int32)
+        self._seen = 0
+        self._product = np.zeros((degree, n_features))
+        self._sums = np.zeros(degree)
+        self._overlap = np.zeros((degree, degree))
+
+    def add(self, rows: Matrix, kept: Mask | slice) -> None:
+        """Add a batch; rows of other parts have no weight, which saves a copy."""
+        n_kept = int(kept.sum()) if isinstance(kept, np.ndarray) else len(rows)
+        ranks = self._ranks[self._seen : self._seen + n_kept]
+        self._seen += n_kept
+        own = self._polynomials.at(ranks)
+        functions = np.zeros((len(rows), own.shape[1]))
+        functions[kept] = own
+        self._product += functions.T @ rows
+        self._sums += own.sum(axis=0)
+        self._overlap += own.T @ own
+
+    def summary(self, moments: Moments, scatter: Matrix) -> Summary:
+        """Give the summary, for rows centred on the mean of their own part."""
+        product = self._product - np.outer(self._sums, moments.mean)
+        return Summary(
+            moments.n_rows,
+            scatter,
+            gram(product),
+            freedom=float(np.trace(self._overlap)),
+            freedom_squared=float((self._overlap**2).sum()),
+        )
+
+
+def summarize_parts(
+    stream: Stream, parts: Sequence[Part], *, memory: int = MEMORY
+) -> list[Summary]:
+    """Summarise parts of the rows, all in the same pass.
+
+    Parameters
+    ----------
+    stream : Stream
+        The rows.
+    parts : sequence of Part
+        They may overlap.
+    memory : int, default=2**28
+        Bytes that means of groups may take. Kernels "slices" and "pairs" need a mean
+        for each slice or tie; where these are more than fit, the rows are read again.
+
+    Returns
+    -------
+    list of Summary
+        What `summarize` computes for each part, to rounding.
+
+    Notes
+    -----
+    Rows that belong to the same parts form a cell. The scatter is computed for each
+    cell, and merged to those of the parts: five folds, each left out and each alone,
+    cost as many products as all rows once.
+    """
+    masks = [part.kept for part in parts if part.kept is not None]
+    cell = _cells(masks, stream.n_rows)
+    n_features = stream.n_features
+    moments = [Moments(n_features) for _ in range(int(cell.max()) + 1)]
+    smooth = {
+        number: _Smooth(part.weights.ranks, n_features)
+        for number, part in enumerate(parts)
+        if part.weights.form == "functions"
+    }
+    for place, rows in stream.centred():
+        for number, kernel in smooth.items():
+            kept = parts[number].kept
+            kernel.add(rows, slice(None) if kept is None else kept[place])
+        here = cell[place]
+        for number in range(len(moments)):
+            moments[number].add(rows if len(moments) == 1 else rows[here == number])
+    merged = [_union(moments, part, cell) for part in parts]
+    # Every bit symmetric, as `gram` makes it.
+    scatters = [(one.scatter + one.scatter.T) / 2 for one in merged]
+    jobs = {
+        number: GroupJob(part.weights, part.kept, merged[number].mean)
+        for number, part in enumerate(parts)
+        if part.weights.form in ("groups", "pairs")
+    }
+    sums = _group_sums(stream, jobs, memory)
+    found = []
+    for number, (own, scatter) in enumerate(zip(merged, scatters, strict=True)):
+        form, n_rows = parts[number].weights.form, own.n_rows
+        if form == "functions":
+            found.append(smooth[number].summary(own, scatter))
+        elif form == "groups":
+            freedom = float(parts[number].weights.ranks.max())
+            found.append(Summary(n_rows, scatter, sums[number], 1, freedom, freedom))
+        elif form == "pairs":
+            between = scatter - sums[number]
+            found.append(
+                Summary(n_rows, scatter, between, freedom_squared=float(n_rows))
+            )
+        else:
+            found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
+    return found
+
+
+def _group_sums(
+    stream: Stream, jobs: dict[int, GroupJob], memory: int
+) -> dict[int, Matrix]:
+    capacity = max(1, memory // (8 * stream.n_features))
+    groups = {n: job for n, job in jobs.items() if job.weights.form == "groups"}
+    pairs = {n: job for n, job in jobs.items() if job.weights.form == "pairs"}
+    return {
+        **between_groups(stream, groups, capacity),
+        **within_groups(stream, pairs, capacity),
+    }
+
+
+def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
+    """Find the sets of rows that belong to the same parts."""
+    cell = np.zeros(n_rows, dtype=np.int32)
+    for mask in masks:
+        code = 2 * cell + mask
+        used = np.bincount(code) > 0
+        cell = (np.cumsum(used, dtype=np.int32) - 1)[code]
+    return cell
+
+
+def _union(moments: Sequence[Moments], part: Part, cell: NDArray[np.int32]) -> Moments:
+    chosen = np.ones(len(moments), dtype=bool)
+    if part.kept is not None:
+        # A cell lies in a part as a whole.
+        chosen[:] = False
+        chosen[np.unique(cell[part.kept])] = True
+    own = [one for one, inside in zip(moments, chosen, strict=True) if inside]
+    if len(own) == 1:
+        return own[0]
+    union = Moments(moments[0].n_features)
+    for one in own:
+        union.merge(one)
+    return union
+
+
+def reduce_rows(stream: Stream, bases: Sequence[Matrix]) -> list[Matrix]:
+    """Compute the reduced variables of all rows, for several bases in one pass.
+
+    Parameters
+    ----------
+    stream : Stream
+        The rows.
+    bases : sequence of ndarray of shape (n_features, K)
+        One at least.
+
+    Returns
+    -------
+    list of ndarray of shape (n_rows, K)
+        For each basis, of rows less the mean of all.
+    """
+    together = np.hstack(bases)
+    reduced = np.empty((stream.n_rows, together.shape[1]))
+    for place, rows in stream.centred():
+        reduced[place] = rows @ together
+    ends = np.cumsum([basis.shape[1] for basis in bases])
+    return np.split(reduced, ends[:-1], axis=1)
