@@ -1,4 +1,4 @@
-"""The command line: ``fedsdr demo``, ``fedsdr fit`` and ``fedsdr site``.
+"""The command line: ``demo``, ``fit``, ``keygen``, ``study`` and ``site``.
 
 Commands import what computes inside their functions, so that ``--help`` and a
 mistyped option answer at once.
@@ -11,7 +11,9 @@ import typer
 from fedsdr import __version__
 from fedsdr.cli.demo import demo
 from fedsdr.cli.fit import fit
+from fedsdr.cli.keygen import keygen
 from fedsdr.cli.site import app as site
+from fedsdr.cli.study import study_app
 
 __all__ = ["app", "main"]
 
@@ -25,6 +27,8 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(fit)
+app.command()(keygen)
+app.add_typer(study_app, name="study")
 app.add_typer(site, name="site")
 
 

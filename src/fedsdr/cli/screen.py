@@ -14,6 +14,9 @@ from rich.text import Text
 
 from fedsdr.exceptions import InputError
 
+#: Exit code for something that was tried and did not come off.
+FAILED = 1
+
 #: Exit code for input that the caller can mend.
 BAD_INPUT = 2
 
@@ -77,9 +80,16 @@ class Screen:
                 raise
             except ValueError as error:
                 self._count_hidden_warnings()
-                self._complain("Error", str(error), "bold red")
+                # A file may have several mistakes: a line each.
+                for problem in getattr(error, "problems", [None]):
+                    where = f"{getattr(error, 'where', '')}: "
+                    self.complain(f"{where}{problem}" if problem else str(error))
                 raise typer.Exit(BAD_INPUT) from None
             self._count_hidden_warnings()
+
+    def complain(self, message: str) -> None:
+        """Print what is wrong, as one line."""
+        self._complain("Error", message, "bold red")
 
     def _show_warning(
         self, message: Warning | str, *_where: object, **_more: object
@@ -98,6 +108,17 @@ class Screen:
         # One line a message, however long: it may be searched for.
         line = " ".join(message.split())
         self.err.print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not exist yet."""
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise InputError(f"{path} exists: name another file with --out") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def check_writable(path: Path | None) -> None:

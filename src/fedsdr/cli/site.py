@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fedsdr.cli.screen import Screen
+from fedsdr.cli.site_check import check
+from fedsdr.cli.site_init import init
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +38,10 @@ app = typer.Typer(no_args_is_help=True)
 @app.callback()
 def site() -> None:
     """Look after one site."""
+
+
+app.command()(init)
+app.command()(check)
 
 
 @app.command()

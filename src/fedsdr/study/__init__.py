@@ -1,6 +1,6 @@
 """A study between institutions: its files, its sites, and who conducts it."""
 
-from fedsdr.study.conduct import Step, conduct
+from fedsdr.study.coordinator import Step, conduct
 from fedsdr.study.files import CheckError
 from fedsdr.study.site import StudySite, open_site
 from fedsdr.study.site_file import SiteFile, read_site

@@ -74,10 +74,11 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
     """
     table = _read_toml(path)
     known = sorted(set(_keys(model)) - set(given))
+    for key in given:
+        if key in table:
+            raise CheckError(str(path), [f"{key}: is not a key that belongs here"])
     try:
-        # A field that does not come from the file is not a key of it either.
-        renamed = {f"{key} " if key in given else key: table[key] for key in table}
-        return model.model_validate({**renamed, **given})
+        return model.model_validate({**table, **given})
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         problems = [_explain(dict(one), known) for one in found]

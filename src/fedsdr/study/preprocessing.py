@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fedsdr.data.matrix import is_number, to_matrix
 from fedsdr.study.columns import Covariate, Target, Variable, level_text
 from fedsdr.study.files import CheckError
 from fedsdr.study.study_file import StudyFile
@@ -26,6 +27,7 @@ Mask = NDArray[np.bool_]
 #: What makes a site refuse, in the words of its steward.
 PROBLEMS = {
     "unreadable": "{n} value(s) that are not numbers: correct them",
+    "text": "{n} number(s) stored as text: store them as numbers",
     "infinite": "{n} infinite value(s): correct them",
     "gaps": "{n} missing value(s), which the study refuses: fill them in, leave these "
     "rows out, or agree on missing = 'drop'",
@@ -89,7 +91,7 @@ class Profile:
             f"column '{name}': {words.format(n=found[kind])}"
             for name, found in self.counts.items()
             for kind, words in PROBLEMS.items()
-            if found[kind]
+            if found[kind] and not (kind == "text" and found["unreadable"])
         ]
         if not self.n_kept:
             lines.append("there are no rows left to sum")
@@ -237,35 +239,24 @@ def _read_column(column: pa.Array, variable: Variable) -> _Read:
 
 
 def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
-    kind = column.type
-    absent = np.asarray(column.is_null())
-    if pa.types.is_null(kind):
-        values, unreadable = np.full(len(column), np.nan), np.zeros(len(column), bool)
-    elif (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_decimal(kind)
-    ):
-        values = np.array(
-            column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False),
-            dtype=np.float64,
-        )
-        unreadable = np.zeros(len(column), dtype=bool)
-    else:
-        text = pd.Series(column.to_pandas()).astype(str)
-        numbers = pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64)
-        odd = np.isnan(numbers) & ~absent
-        # Numbers that are stored as text are text all the same.
-        unreadable = odd if odd.any() else ~absent
-        values = np.full(len(column), np.nan)
-    missing = np.isnan(values) & ~unreadable
+    if not is_number(column.type):
+        return _read_text(column)
+    values = to_matrix(pa.RecordBatch.from_arrays([column], ["x"]))[:, 0]
     low, high = variable.range or (-np.inf, np.inf)
     infinite = np.isinf(values)
     with np.errstate(invalid="ignore"):
         outside = ((values < low) | (values > high)) & ~infinite
-    bad = {"unreadable": unreadable, "infinite": infinite, "outside": outside}
-    return _Read(values, missing, bad)
+    bad = {"infinite": infinite, "outside": outside}
+    return _Read(values, np.isnan(values), bad)
+
+
+def _read_text(column: pa.Array) -> _Read:
+    """Tell a stray word among numbers from numbers that are stored as text."""
+    absent = np.asarray(column.is_null())
+    text = pd.Series(column.to_pandas()).astype(str)
+    odd = pd.to_numeric(text, errors="coerce").isna().to_numpy() & ~absent
+    bad = {"unreadable": odd, "text": ~odd & ~absent}
+    return _Read(np.full(len(column), np.nan), absent, bad)
 
 
 def _read_levels(column: pa.Array, variable: Variable) -> _Read:

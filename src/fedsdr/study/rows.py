@@ -1,76 +1,17 @@
 """From a site's source to rows of the study."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 
-from fedsdr.data.files import read_frame
+from fedsdr.data import open_source
+from fedsdr.exceptions import InputError
 from fedsdr.protocols import SiteRows
 from fedsdr.study.files import CheckError
 from fedsdr.study.preprocessing import Prepared, Preprocessor, join_batches
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
-
-
-class Source(Protocol):
-    """Where rows come from."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of all columns."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns from the first row on.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Names.
-
-        Yields
-        ------
-        RecordBatch
-            Of these columns, in this order.
-        """
-
-
-class _FileSource:
-    """A CSV or Parquet file, read at once."""
-
-    def __init__(self, path: Path) -> None:
-        self._frame = read_frame(path)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(map(str, self._frame.columns))
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pandas(
-            self._frame[list(columns)], preserve_index=False
-        )
-
-
-def open_data(site: SiteFile) -> Source:
-    """Open a site's data.
-
-    Parameters
-    ----------
-    site : SiteFile
-        Says where they are.
-
-    Returns
-    -------
-    Source
-        A `CheckError` if there is no such thing.
-    """
-    path = site.data.get("path")
-    if site.data.get("kind") not in ("csv", "parquet") or not isinstance(path, str):
-        raise CheckError(f"site '{site.name}'", ["data: needs kind and path"])
-    return _FileSource(site.at(path))
 
 
 def prepare_rows(site: SiteFile, study: StudyFile) -> Prepared:
@@ -90,7 +31,10 @@ def prepare_rows(site: SiteFile, study: StudyFile) -> Prepared:
     """
     where = f"data of site '{site.name}'"
     preprocessor = Preprocessor(study, site.columns)
-    source = open_data(site)
+    try:
+        source = open_source(site.data, folder=site.folder)
+    except InputError as error:
+        raise CheckError(str(site.file), [f"data: {error}"]) from error
     _check_columns(where, source.columns, preprocessor.sources)
     batches = source.batches(list(dict.fromkeys(preprocessor.sources.values())))
     prepared = [preprocessor.prepare(batch) for batch in batches]

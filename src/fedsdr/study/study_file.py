@@ -62,7 +62,7 @@ class Sites(BaseModel):
     roster : dict of str to str
         Public identity of every site, in hexadecimal, as ``fedsdr keygen`` prints it.
     minimum : int or None, default=None
-        Sites that must stay to the end; more than half of them, and at least 3, if not
+        Sites that must stay to the end; two thirds of them, and at least 3, if not
         given.
     """
 

@@ -1,0 +1,171 @@
+"""``fedsdr site check``: a dry run for a steward."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from fedsdr.cli.screen import FAILED, Screen
+
+if TYPE_CHECKING:
+    from fedsdr.study.dry_run import DryRun
+
+#: Columns that the screen shows if nothing is wrong with them; --json has all.
+SHOWN = 20
+
+
+def check(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
+    ],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and only that.")
+    ] = False,
+) -> None:
+    """Look at a site as its study would: nothing leaves, nothing is written.
+
+    Shows the data against the study, every rule, and what would leave. The exit code
+    is 0 if the site could take part, 1 if it would refuse, 2 if a file is wrong.
+    """
+    screen = Screen(quiet=json)
+    with screen.polite():
+        with screen.stage(f"Reading {file.name}") as stage:
+            from fedsdr.study.dry_run import dry_run
+
+            run = dry_run(file)
+            stage.done = f"Read {run.profile.n_rows} rows"
+        found = _describe(run)
+    if json:
+        typer.echo(json_format.dumps(found))
+    else:
+        _show(screen, found, file)
+    if not run.ready:
+        raise typer.Exit(FAILED)
+
+
+def _describe(run: "DryRun") -> dict[str, Any]:
+    from fedsdr.study.dry_run import RULES
+    from fedsdr.study.outlook import leaves_site
+
+    profile, study = run.profile, run.study
+    broken = {one.rule: one.explanation for one in run.violations or ()}
+    variables = {**study.columns, study.target.name: study.target}
+    return {
+        "site": run.site.name,
+        "study": {
+            "name": study.name,
+            "purpose": study.purpose,
+            "digest": study.digest,
+        },
+        "rows": {
+            "read": profile.n_rows,
+            "dropped": profile.n_dropped,
+            "used": profile.n_kept,
+        },
+        "columns": {
+            name: {
+                "type": variables[name].type,
+                "on_missing": study.missing_in(name),
+                **counts,
+            }
+            for name, counts in profile.counts.items()
+        },
+        "problems": list(run.problems),
+        "rules": None
+        if run.violations is None
+        else [
+            {
+                "rule": rule,
+                "passed": rule not in broken,
+                "explanation": broken.get(rule, words),
+            }
+            for rule, words in RULES.items()
+        ],
+        "leaves": [
+            {name: getattr(one, name) for name in one.__slots__}
+            for one in leaves_site(study)
+        ],
+        "ready": run.ready,
+    }
+
+
+def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
+    study, rows = found["study"], found["rows"]
+    screen.say(f"site {found['site']}, study {study['name']}: {study['purpose']}")
+    screen.say(f"digest {study['digest']}")
+    screen.say(
+        f"{rows['read']} rows, {rows['dropped']} dropped for missing values, "
+        f"{rows['used']} used"
+    )
+    screen.out.print(_columns(found["columns"]))
+    for problem in found["problems"]:
+        screen.complain(problem)
+    if found["rules"] is not None:
+        screen.out.print(_rules(found["rules"]))
+    if found["ready"]:
+        total = sum(one["n_bytes"] for one in found["leaves"])
+        screen.say(f"What would leave, {total} bytes in all:")
+        screen.out.print(_leaves(found["leaves"]))
+        screen.say("The site could take part; nothing has left it. To see later what")
+        screen.say("has, name the ledger of its file: fedsdr site ledger LEDGER")
+    else:
+        screen.say(f"The site would refuse. Mend what is said above, or {file}, and")
+        screen.say(f"check again: fedsdr site check {file}")
+
+
+def _columns(columns: dict[str, dict[str, Any]]) -> Table:
+    table = _table("column", "type", "missing", "on missing", "refused")
+    bad = {
+        name: sum(n for kind, n in one.items() if kind in _kinds())
+        for name, one in columns.items()
+    }
+    shown = [n for i, n in enumerate(columns) if i < SHOWN or bad[n]]
+    for name in shown:
+        one = columns[name]
+        counts = (str(one["missing"]), one["on_missing"], str(bad[name]))
+        table.add_row(*map(Text, (name, one["type"], *counts)))
+    if len(shown) < len(columns):
+        table.add_row(Text(f"... and {len(columns) - len(shown)} more"))
+    return table
+
+
+def _kinds() -> set[str]:
+    from fedsdr.study.preprocessing import PROBLEMS
+
+    return set(PROBLEMS)
+
+
+def _rules(rules: list[dict[str, Any]]) -> Table:
+    table = _table("rule", "", "")
+    for one in rules:
+        mark = Text("passes", "green") if one["passed"] else Text("forbids", "bold red")
+        table.add_row(Text(one["rule"]), mark, Text(one["explanation"]))
+    return table
+
+
+def _leaves(leaves: list[dict[str, Any]]) -> Table:
+    table = _table("sum", "message", "field", "type", "bytes", "read by")
+    for one in leaves:
+        cells = (
+            one["statistic"],
+            one["message"].removeprefix("secure."),
+            one["field"],
+            one["kind"],
+            str(one["n_bytes"]),
+            one["seen_by"],
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table

@@ -1,0 +1,38 @@
+"""``fedsdr site init``: a site's file to start from."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedsdr.cli.screen import Screen, check_writable, write_new
+
+
+def init(
+    *,
+    name: Annotated[
+        str, typer.Option(help="Name of the site in the roster.", show_default=False)
+    ],
+    study: Annotated[
+        str, typer.Option(help="The site's copy of the study, seen from the file.")
+    ] = "study.toml",
+    out: Annotated[
+        Path, typer.Option(help="File to write; it must not exist yet.")
+    ] = Path("site.toml"),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and only that.")
+    ] = False,
+) -> None:
+    """Write a commented site file to be completed."""
+    screen = Screen(quiet=json)
+    with screen.polite():
+        from fedsdr.study.templates import site_template
+
+        check_writable(out)
+        write_new(out, site_template(name, study))
+    if json:
+        typer.echo(json_format.dumps({"file": str(out)}))
+        return
+    screen.say(f"Wrote {out}. Say in it where the rows are, and then:")
+    screen.say(f"    fedsdr site check {out}")

@@ -1,0 +1,166 @@
+"""``fedsdr study``: what the coordinator of a study asks and does."""
+
+import csv
+import json as json_format
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedsdr.cli import tables
+from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.cli.study_simulate import simulate
+
+if TYPE_CHECKING:
+    from fedsdr.study import StudyFile
+
+study_app = typer.Typer(no_args_is_help=True)
+
+
+@study_app.callback()
+def study() -> None:
+    """Prepare and run a study between sites."""
+
+
+@study_app.command()
+def init(
+    *,
+    name: Annotated[str, typer.Option(help="Name of the study.")] = "my-study",
+    target: Annotated[str, typer.Option(help="Column of the response.")] = "y",
+    from_csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-csv",
+            help="List the columns of this CSV file; only its first line is read.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="File to write; it must not exist yet.")
+    ] = Path("study.toml"),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and only that.")
+    ] = False,
+) -> None:
+    """Write a commented study file to be completed."""
+    screen = Screen(quiet=json)
+    with screen.polite():
+        from fedsdr.study.templates import study_template
+
+        check_writable(out)
+        columns = [] if from_csv is None else _read_header(from_csv, target)
+        write_new(out, study_template(name, target, columns))
+    if json:
+        typer.echo(json_format.dumps({"file": str(out), "columns": columns}))
+        return
+    screen.say(f"Wrote {out}. Complete it, and then:")
+    screen.say(f"    fedsdr study check {out}")
+
+
+@study_app.command()
+def check(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="STUDY.toml", help="Study file.", show_default=False),
+    ],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and only that.")
+    ] = False,
+) -> None:
+    """Check a study file, and say what the study will compute and who sees what.
+
+    The exit code is 0 for a file that can be used, and 2 for one that cannot.
+    """
+    screen = Screen(quiet=json)
+    with screen.polite():
+        from fedsdr.study import read_study
+
+        found = _describe(read_study(file))
+    if json:
+        typer.echo(json_format.dumps(found))
+    else:
+        _show(screen, found, file)
+
+
+study_app.command()(simulate)
+
+
+def _read_header(path: Path, target: str) -> list[str]:
+    from fedsdr.exceptions import InputError
+
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            names = next(csv.reader(stream), [])
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} is not a CSV file in UTF-8") from None
+    stripped = [name.strip() for name in names]
+    columns = [name for name in stripped if name and name != target]
+    if target not in stripped:
+        raise InputError(f"{path} has no column '{target}': name the one with --target")
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{path} has two columns of the same name")
+    return columns
+
+
+def _describe(study: "StudyFile") -> dict[str, Any]:
+    from fedsdr.study import outlook
+
+    agreed = study.to_study()
+    leaving = outlook.leaves_site(study)
+    kinds = [column.type for column in study.columns.values()]
+    names = (*study.columns, study.target.name)
+    return {
+        "name": study.name,
+        "purpose": study.purpose,
+        "digest": agreed.digest,
+        "columns": {kind: kinds.count(kind) for kind in ("number", "category")},
+        "features": list(agreed.columns),
+        "target": {"name": study.target.name, "type": study.target.type},
+        "missing": {name: study.missing_in(name) for name in names},
+        "protocol": study.protocol,
+        "sites": list(agreed.sites),
+        "minimum": agreed.agreed_threshold,
+        "timeout": study.timeout,
+        "model": study.content()["model"],
+        "sums": outlook.statistics(study),
+        "rounds": outlook.count_rounds(study),
+        "bytes_from_each_site": sum(one.n_bytes for one in leaving),
+        "coordinator_sees": outlook.seen_by_coordinator(study),
+        "sites_see": outlook.seen_by_sites(study),
+    }
+
+
+def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
+    counts = found["columns"]
+    sums = ", ".join(f"{name} ({n} numbers)" for name, n in found["sums"].items())
+    kinds = (
+        f"{counts['number']} of numbers, {counts['category']} of categories; "
+        f"{len(found['features'])} with indicators"
+    )
+    rules = Counter(found["missing"].values())
+    rows = [
+        ("study", found["name"]),
+        ("purpose", found["purpose"]),
+        ("columns", kinds),
+        ("target", f"{found['target']['name']} ({found['target']['type']})"),
+        ("missing", ", ".join(f"{rule} in {n}" for rule, n in rules.items())),
+        ("sites", f"{', '.join(found['sites'])}; {found['minimum']} must stay"),
+        ("sums", sums),
+        ("rounds", str(found["rounds"])),
+        ("bytes", f"{found['bytes_from_each_site']} from each site"),
+        *_listed("coordinator sees", found["coordinator_sees"]),
+        *_listed("each site sees", found["sites_see"]),
+    ]
+    screen.out.print(tables.facts(rows))
+    screen.out.print()
+    screen.say(f"digest {found['digest']}")
+    screen.say(f"{file} can be used. Send it to all sites, where this same command has")
+    screen.say("to print the same digest.")
+
+
+def _listed(title: str, lines: list[str]) -> list[tuple[str, str]]:
+    return [("" if i else title, line) for i, line in enumerate(lines)]

@@ -1,0 +1,192 @@
+"""What a study will compute, and what of it leaves a site: read off the manifest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedsdr.disclosure.fields import FieldSpec
+from fedsdr.disclosure.manifest import message_spec
+from fedsdr.study.study_file import StudyFile
+
+#: Messages of one secure sum.
+STAGES = ("keys", "shares", "masked", "confirm", "unmask")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """One thing that leaves a site.
+
+    Parameters
+    ----------
+    statistic : str
+        Sum that it is for.
+    message : str
+        Name of the message.
+    field : str
+        Name of the field.
+    kind : str
+        Type and shape.
+    n_bytes : int
+        How large it is.
+    formula : str
+        What it is.
+    seen_by : str
+        Who can read it.
+    """
+
+    statistic: str
+    message: str
+    field: str
+    kind: str
+    n_bytes: int
+    formula: str
+    seen_by: str
+
+
+def statistics(study: StudyFile) -> dict[str, int]:
+    """List the sums of a study.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study.
+
+    Returns
+    -------
+    dict of str to int
+        Numbers in each, in the order in which they are asked for.
+    """
+    terms = study.to_study().terms
+    found = {"moments": terms.n_values}
+    if study.imputed:
+        found = {"means": 2 * len(study.imputed), **found}
+    if terms.validation_fraction:
+        found["errors"] = study.model.n_penalties
+    return found
+
+
+def count_rounds(study: StudyFile) -> int:
+    """Count the messages that every site has to answer.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study.
+
+    Returns
+    -------
+    int
+        Agreement, sums and result.
+    """
+    return 2 + len(STAGES) * len(statistics(study))
+
+
+def leaves_site(study: StudyFile) -> list[Leaving]:
+    """List what leaves each site, if no site is lost.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study.
+
+    Returns
+    -------
+    list of Leaving
+        In order.
+    """
+    agreed = study.to_study()
+    n_sites = len(agreed.sites)
+    # A box for every other site; a share of the secrets of every site.
+    items = {"boxes": n_sites - 1, "shares": n_sites}
+    found = []
+    for statistic, n_values in statistics(study).items():
+        sizes = {"n_values": n_values, "words": agreed.ring.words}
+        for stage in STAGES:
+            name = f"secure.{stage}"
+            found += [
+                Leaving(
+                    statistic,
+                    name,
+                    one.name,
+                    _kind(one, sizes, items),
+                    _size(one, sizes, items),
+                    one.formula,
+                    one.seen_by,
+                )
+                for one in message_spec(name, "reply").fields
+            ]
+    return found
+
+
+def seen_by_coordinator(study: StudyFile) -> list[str]:
+    """Say in words what the coordinator can read.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study.
+
+    Returns
+    -------
+    list of str
+        One line a thing.
+    """
+    agreed = study.to_study()
+    d = len(agreed.columns)
+    pooled = (
+        f"sums over the sites that stay, {agreed.agreed_threshold} at least: number of "
+        f"rows, covariance and kernel of {d} columns"
+    )
+    lines = [pooled]
+    if study.imputed:
+        lines.append(
+            f"means and numbers of values, over these sites, of {len(study.imputed)} "
+            "column(s) whose gaps are filled"
+        )
+    if agreed.terms.n_folds:
+        lines.append(f"the same sums for {agreed.terms.n_folds} random folds of rows")
+    if agreed.terms.max_votes:
+        lines.append("how many sites vote for which dimension, and not which ones")
+    if agreed.terms.validation_fraction:
+        lines.append("sums of the sites' errors for candidate directions")
+    lines.append("which sites take part, and a fixed code for each that does not")
+    return lines
+
+
+def seen_by_sites(study: StudyFile) -> list[str]:
+    """Say in words what a site can read.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study.
+
+    Returns
+    -------
+    list of str
+        One line a thing.
+    """
+    lines = ["which sites take part, and their public keys"]
+    if study.imputed:
+        lines.append("means of the columns whose gaps are filled")
+    if study.to_study().terms.validation_fraction:
+        lines.append("candidate directions")
+    lines.append("the result: directions, variables, eigenvalues, number of rows")
+    return lines
+
+
+def _kind(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> str:
+    if one.kind == "array":
+        shape = " x ".join(str(sizes.get(str(n), n)) for n in one.shape)
+        return f"{np.dtype(one.dtype).name} ({shape})"
+    if one.kind == "mapping" and one.items is not None:
+        return f"{items[one.name]} x {one.items.type_text}"
+    return one.type_text
+
+
+def _size(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> int:
+    if one.kind == "mapping" and one.items is not None:
+        return items[one.name] * _size(one.items, sizes, items)
+    lengths = [n if isinstance(n, int) else sizes[n] for n in one.shape]
+    width = np.dtype(one.dtype).itemsize if one.kind == "array" else 1
+    return int(np.prod(lengths)) * width

@@ -1,0 +1,125 @@
+"""Files to start from, with a word on every key."""
+
+import json
+from collections.abc import Sequence
+
+_STUDY = """\
+# A study. Every party has its own copy of this file; what has to be equal everywhere
+# is its content, not comments or layout. `fedsdr study check` prints the digest to
+# compare.
+
+name = {name}
+purpose = "What the study is for, in words that a data steward can decide on."
+protocol = "secure"        # sums under masks: nobody sees a single site's numbers
+timeout = 600              # seconds that a site may take for an answer
+missing = "refuse"         # or "drop" these rows, or "mean" over all sites; a column
+                           # may say otherwise
+
+[target]
+name = {target}
+type = "number"            # or "category", with levels = ["no", "yes"]
+# unit = "mmol/L"
+# range = [0, 30]          # what lies outside is refused; inf leaves a side open
+
+# One line a column, in the order of the analysis. A category becomes one indicator for
+# each level but the baseline, which is the first level unless said otherwise.
+[columns]
+{columns}
+
+[model]                    # parameters of fedsdr.FedSSIR, with its defaults
+n_directions = "auto"      # or "bic", "votes", a number
+penalty = "universal"      # or "moments", "holdout", a number
+kernel = "smooth"          # or "slices", "pairs"
+
+[sites]
+# minimum = 3              # sites that must stay to the end; by default two thirds
+                           # of them, and at least 3
+
+# The line that `fedsdr keygen` prints at each site, sent to you in a way that you
+# trust. At least 3 sites.
+[sites.roster]
+# north = "64 hexadecimal digits"
+"""
+
+_EXAMPLES = """\
+age = { type = "number", unit = "years", range = [18, 110] }
+ldl = { type = "number", unit = "mmol/L", range = [0, 30], missing = "mean" }
+sex = { type = "category", levels = ["f", "m"], baseline = "f" }"""
+
+_SITE = """\
+# A site. This file stays here. Paths start from its folder.
+
+name = {name}              # as in the roster
+study = {study}
+identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
+ledger = "ledger"          # every release, for good: keep it
+result = "result.json"     # where the published result will be
+log = "site.log"           # what went wrong, for you alone
+
+[data]
+kind = "csv"               # or "parquet", "arrow", "sql"
+path = "rows.csv"
+
+# For columns that have another name here: that name.
+[columns]
+# ldl = "LDL_CHOL"
+
+# What may leave, see fedsdr.disclosure.Policy; these are the defaults.
+[policy]
+min_rows = 50
+min_slice_rows = 3
+min_level_rows = 3
+max_columns_per_row = 0.33 # or "unlimited"
+# allowed_studies = ["digest that fedsdr study check prints"]
+# max_studies = 10
+"""
+
+
+def study_template(
+    name: str = "my-study", target: str = "y", columns: Sequence[str] = ()
+) -> str:
+    """Write a study file to be completed.
+
+    Parameters
+    ----------
+    name : str, default="my-study"
+        Of the study.
+    target : str, default="y"
+        Column of the response.
+    columns : sequence of str, default=()
+        Columns of X, all taken for numbers; examples if there are none.
+
+    Returns
+    -------
+    str
+        TOML, without a roster.
+    """
+    lines = [f'{_quote(one)} = {{ type = "number" }}' for one in columns]
+    return _STUDY.format(
+        name=_quote(name),
+        target=_quote(target),
+        columns="\n".join(lines) or _EXAMPLES,
+    )
+
+
+def site_template(name: str = "north", study: str = "study.toml") -> str:
+    """Write a site file to be completed.
+
+    Parameters
+    ----------
+    name : str, default="north"
+        Of the site.
+    study : str, default="study.toml"
+        Path of its copy of the study.
+
+    Returns
+    -------
+    str
+        TOML.
+    """
+    return _SITE.format(name=_quote(name), study=_quote(study))
+
+
+def _quote(text: str) -> str:
+    # A JSON string is a TOML string, but for one character that JSON leaves as it is.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

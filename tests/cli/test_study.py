@@ -1,0 +1,243 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.study.consortia import NAMES, Files, simulate_rows
+
+from fedsdr.disclosure import Ledger
+from fedsdr.result import Result
+from fedsdr.secure_sum import Identity
+from fedsdr.study import read_site, read_study
+
+
+@pytest.fixture(name="files")
+def four_sites(tmp_path: Path) -> Files:
+    """Write a study of four sites."""
+    return Files(tmp_path / "consortium", simulate_rows(n_rows=60))
+
+
+def errors(outcome: Any) -> list[str]:
+    lines = outcome.stderr.splitlines()
+    return [line for line in lines if line.startswith("Error: ")]
+
+
+# --- keygen ---------------------------------------------------------------------------
+
+
+def test_keygen_writes_a_key_and_prints_the_public_half(run, tmp_path) -> None:
+    outcome = run("keygen", "--site", "north")
+    assert outcome.exit_code == 0
+    identity = Identity.load(tmp_path / "identity.key")
+    assert f'north = "{identity.public.hex()}"' in outcome.stdout
+    assert (tmp_path / "identity.key").stat().st_mode & 0o777 == 0o600
+    private = (tmp_path / "identity.key").read_text().strip()
+    assert private not in outcome.output
+
+
+def test_keygen_never_overwrites(run, tmp_path) -> None:
+    found = json.loads(run("keygen", "--out", "a.key", "--json").stdout)
+    assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
+    outcome = run("keygen", "--out", "a.key")
+    assert outcome.exit_code == 2
+    assert "never overwritten" in outcome.stderr
+    assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
+
+
+# --- study init and check -------------------------------------------------------------
+
+
+def test_from_nothing_to_a_study_that_runs(run, tmp_path, csv, hospitals) -> None:
+    """Follow the hints, as people would."""
+    lines = []
+    for name in ("north", "south", "east", "west"):
+        (tmp_path / name).mkdir()
+        outcome = run("keygen", "--site", name, "--out", f"{name}/identity.key")
+        lines.append(outcome.stdout.splitlines()[-1].strip())
+        assert run("site", "init", "--name", name, "--out", f"{name}/site.toml",
+                   "--study", "../study.toml").exit_code == 0  # fmt: skip
+        rows = hospitals[hospitals["hospital"] == name].drop(columns="hospital")
+        rows.to_csv(tmp_path / name / "rows.csv", index=False)
+    hospitals.drop(columns="hospital").to_csv(csv, index=False)
+    outcome = run("study", "init", "--from-csv", csv)
+    assert outcome.stdout.splitlines()[-1].strip() == "fedsdr study check study.toml"
+    with (tmp_path / "study.toml").open("a") as stream:
+        stream.write("\n".join(lines) + "\n")
+    outcome = run("study", "check", "study.toml")
+    assert outcome.exit_code == 0
+    digest = read_study(tmp_path / "study.toml").digest
+    assert f"digest {digest}" in outcome.stdout
+    outcome = run("site", "check", "north/site.toml")
+    assert outcome.exit_code == 0, outcome.output
+    assert digest in outcome.stdout
+    sites = [f"{name}/site.toml" for name in ("north", "south", "east", "west")]
+    outcome = run("study", "simulate", "study.toml", *sites)
+    assert outcome.exit_code == 0, outcome.output
+    assert Result.from_json(tmp_path / "rehearsal.json").selected == ("lab1", "lab3")
+
+
+def test_check_says_what_will_happen(run, files) -> None:
+    outcome = run("study", "check", files.study_file, "--json")
+    found = json.loads(outcome.stdout)
+    agreed = read_study(files.study_file).to_study()
+    assert found["digest"] == agreed.digest
+    assert found["sums"] == {"moments": agreed.terms.n_values}
+    assert found["rounds"] == 7
+    assert found["features"] == [f"x{j}" for j in range(6)]
+    assert any("covariance" in line for line in found["coordinator_sees"])
+    assert outcome.stderr == ""
+
+
+def test_what_leaves_is_what_is_said(run, files) -> None:
+    """Compare the bytes that are announced with those that a run sends."""
+    found = json.loads(run("study", "check", files.study_file, "--json").stdout)
+    transport = files.connect()
+    files.run(transport)
+    sent = transport.transcript.sent["north"]
+    # Names of fields and of sites are not counted.
+    assert found["bytes_from_each_site"] < sent < found["bytes_from_each_site"] + 600
+    rounds = {m.name for m in transport.transcript.messages}
+    assert len(rounds) == found["rounds"]
+
+
+def test_every_mistake_has_a_line(run, files) -> None:
+    files.write_study(purpose="", model={"penalty": "lasso"})
+    outcome = run("study", "check", files.study_file)
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    first, second = errors(outcome)
+    assert first.startswith(f"Error: {files.study_file}: purpose: ")
+    assert second.startswith(f"Error: {files.study_file}: model.penalty: must be")
+
+
+def test_init_never_overwrites(run, tmp_path) -> None:
+    assert run("study", "init").exit_code == 0
+    before = (tmp_path / "study.toml").read_text()
+    assert run("study", "init", "--name", "other").exit_code == 2
+    assert (tmp_path / "study.toml").read_text() == before
+    assert run("site", "init", "--name", "a").exit_code == 0
+    assert read_site(tmp_path / "site.toml").name == "a"
+    assert run("site", "init", "--name", "b").exit_code == 2
+
+
+def test_init_reads_the_header_only(run, tmp_path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b'\xef\xbb\xbfage,"a ""b""",,y\n1,2,3,4\n')
+    outcome = run("study", "init", "--from-csv", "rows.csv", "--json")
+    assert json.loads(outcome.stdout)["columns"] == ["age", 'a "b"']
+    outcome = run("study", "init", "--from-csv", "rows.csv", "--target", "z")
+    assert outcome.exit_code == 2
+    assert "no column 'z'" in outcome.stderr
+
+
+# --- site check -----------------------------------------------------------------------
+
+
+def test_a_site_that_could_take_part(run, files) -> None:
+    outcome = run("site", "check", files.site_file("north"), "--json")
+    assert outcome.exit_code == 0
+    found = json.loads(outcome.stdout)
+    assert found["ready"]
+    assert found["rows"] == {"read": 65, "dropped": 0, "used": 65}
+    assert all(rule["passed"] for rule in found["rules"])
+    assert len(found["rules"]) == 9
+    masked = [one for one in found["leaves"] if one["field"] == "masked"]
+    n_values = read_study(files.study_file).to_study().terms.n_values
+    assert [one["n_bytes"] for one in masked] == [16 * n_values]
+    folder = files.root / "north"
+    assert not list(folder.glob("ledger*"))
+    assert not (folder / "result.json").exists()
+
+
+def test_rules_that_forbid_are_explained(run, files) -> None:
+    rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
+    files.write_rows("north", "csv", rows.head(30))
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    assert "forbids" in outcome.stdout
+    assert "What would leave" not in outcome.stdout
+    found = json.loads(run("site", "check", files.site_file("north"), "--json").stdout)
+    (broken,) = [rule for rule in found["rules"] if not rule["passed"]]
+    assert broken["rule"] == "ROWS"
+    assert "30 rows" in broken["explanation"]
+
+
+def test_data_that_do_not_fit_are_counted(run, files) -> None:
+    rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
+    rows.iloc[3, 0] = np.nan
+    files.write_rows("north", "csv", rows)
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    (line,) = errors(outcome)
+    assert "column 'x0': 1 missing value(s)" in line
+    found = json.loads(run("site", "check", files.site_file("north"), "--json").stdout)
+    assert found["rules"] is None
+    assert found["columns"]["x0"]["gaps"] == 1
+
+
+def test_a_check_looks_into_the_ledger(run, files) -> None:
+    files.run()
+    before = Ledger(files.root / "north" / "ledger").verify()
+    assert run("site", "check", files.site_file("north")).exit_code == 0
+    rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
+    files.write_rows("north", "csv", rows.tail(60))
+    found = json.loads(run("site", "check", files.site_file("north"), "--json").stdout)
+    broken = [rule["rule"] for rule in found["rules"] if not rule["passed"]]
+    assert broken == ["CHANGED"]
+    path = files.root / "north" / "ledger"
+    assert Ledger(path).verify() == before
+    path.write_bytes(path.read_bytes().replace(b"moments", b"momentz", 1))
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    assert "is broken" in outcome.stderr
+
+
+def test_units_that_cannot_be_added_are_found(run, files) -> None:
+    rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
+    files.write_rows("north", "csv", rows.assign(x0=rows["x0"] * 1e-9))
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    assert "smaller units" in outcome.stderr
+
+
+def test_bad_files_are_another_exit_code(run, files) -> None:
+    files.write_site("north", data={"kind": "csv", "path": "none.csv"})
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 2
+    (line,) = errors(outcome)
+    assert "none.csv" in line
+
+
+# --- simulate -------------------------------------------------------------------------
+
+
+def test_a_rehearsal_is_the_study_and_leaves_no_trace(run, files) -> None:
+    sites = [files.site_file(name) for name in NAMES]
+    outcome = run("study", "simulate", files.study_file, *sites, "--json")
+    assert outcome.exit_code == 0
+    found = Result.from_json(outcome.stdout)
+    for name in NAMES:
+        left = {path.stem for path in (files.root / name).iterdir()}
+        assert left == {"identity", "site", "study", "rows"}
+    real = files.run()
+    np.testing.assert_array_equal(found.directions, real.directions)
+
+
+def test_too_few_sites_are_a_failure(run, files) -> None:
+    sites = [files.site_file(name) for name in NAMES[:2]]
+    outcome = run("study", "simulate", files.study_file, *sites)
+    assert outcome.exit_code == 1
+    (line,) = errors(outcome)
+    assert "south: no answer in time" in line
+
+
+def test_a_rehearsal_says_why_a_site_refuses(run, files) -> None:
+    rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
+    files.write_rows("north", "csv", rows.head(30))
+    sites = [files.site_file(name) for name in NAMES]
+    outcome = run("study", "simulate", files.study_file, *sites)
+    assert outcome.exit_code == 2
+    assert "site 'north' refuses: ROWS: the site has 30 rows" in outcome.stderr
+    outcome = run("study", "simulate", files.study_file, *sites, sites[0])
+    assert outcome.exit_code == 2
+    assert "two of the files are of site 'east'" in outcome.stderr
