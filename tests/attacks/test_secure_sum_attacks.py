@@ -1,6 +1,5 @@
 """Attacks on the secure sum: each works on a weakened one and fails on ours."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from fedsdr.secure_sum.coordinator import derive, join, mask_seed_from, pair_inf
 from fedsdr.secure_sum.fixed_point import Ring, subtract_from, total
 from fedsdr.secure_sum.masks import change
 from fedsdr.secure_sum.round_secrets import SECRET_BYTES, RoundSecrets
-from fedsdr.secure_sum.site import Stage, SumSite, self_info
+from fedsdr.secure_sum.site import Stage, SumSite, self_info, survivors_message
 
 NAMES = ("a", "b", "c", "d", "e")
 VICTIM = "e"
@@ -23,10 +22,14 @@ VALUES = {name: np.array([10.0 * i, -1.5, 0.25]) for i, name in enumerate(NAMES)
 class Round:
     """A coordinator in the middle of a round: it has every masked vector."""
 
-    def __init__(self, kind: type[SumSite], values: Any = None) -> None:
+    def __init__(
+        self, kind: type[SumSite], values: Any = None, threshold: int = 4
+    ) -> None:
         identities = {name: Identity.generate() for name in NAMES}
         roster = {name: own.public for name, own in identities.items()}
-        self.agreement = Agreement("ab" * 32, roster, 3)
+        self.agreement = Agreement("ab" * 32, roster, 4)
+        # By force: an agreement with fewer than half of the sites is refused.
+        object.__setattr__(self.agreement, "threshold", threshold)
         self.context = Context(self.agreement.study, "1", b"question")
         self.sites = {
             name: kind(name, identities[name], self.agreement, self.context)
@@ -54,7 +57,7 @@ class Round:
 
         def secret(shares: dict[str, dict[str, bytes]]) -> bytes:
             given = {numbers[holder]: own[VICTIM] for holder, own in shares.items()}
-            return join(dict(list(given.items())[:3]))
+            return join(dict(list(given.items())[: self.agreement.threshold]))
 
         elements: Ring = total([self.masked[VICTIM]])
         seed = derive(secret(stayed), self_info(self.context, VICTIM))
@@ -89,17 +92,34 @@ class NoOrder(NoConsistency):
         """Check nothing."""
 
 
-def lie_about_survivors(kind: type[SumSite]) -> np.ndarray:
-    """Tell three sites that the victim stayed and one that it was lost."""
-    attack = Round(kind)
-    told = dict.fromkeys("abe", NAMES) | dict.fromkeys("cd", "abcd")
-    signed = {name: attack.sites[name].confirm(told[name]) for name in NAMES}
-    shares = {name: attack.sites[name].unmask(signed) for name in NAMES}
-    # With a threshold of 3 the two who saw it lost are not enough; corrupt one more.
-    shares["b2"] = {VICTIM: attack.sites["b"]._held[VICTIM][SECRET_BYTES:]}
-    stayed = {name: shares[name] for name in "abe"}
-    lost = {"c": shares["c"], "d": shares["d"], "b": shares["b2"]}
-    return attack.open_one(stayed, lost)
+def lie_about_survivors(
+    kind: type[SumSite], colluders: str = "", threshold: int = 4
+) -> np.ndarray:
+    """Have the victim's sum opened twice, with and without it.
+
+    Colluding sites sign both sets and give away all shares that they hold. Each other
+    site is told one set, and gets the signatures that fit.
+    """
+    attack = Round(kind, threshold=threshold)
+    honest = [name for name in NAMES if name not in colluders]
+    lost = [name for name in honest if name != VICTIM][-2:]
+    sets = {name: NAMES[:-1] if name in lost else NAMES for name in honest}
+    signed = {name: attack.sites[name].confirm(sets[name]) for name in honest}
+    stayed_shares, lost_shares = {}, {}
+    for name in colluders:
+        site = attack.sites[name]
+        stayed_shares[name] = {VICTIM: site._held[VICTIM][:SECRET_BYTES]}
+        lost_shares[name] = {VICTIM: site._held[VICTIM][SECRET_BYTES:]}
+    for name in honest:
+        fitting = {peer: s for peer, s in signed.items() if sets[peer] == sets[name]}
+        for colluder in colluders:
+            message = survivors_message(
+                attack.context, colluder, attack.keys, NAMES, sets[name]
+            )
+            fitting[colluder] = attack.sites[colluder].identity.sign(message)
+        shares = attack.sites[name].unmask(fitting)
+        (lost_shares if name in lost else stayed_shares)[name] = shares
+    return attack.open_one(stayed_shares, lost_shares)
 
 
 def replay_the_opening(kind: type[SumSite]) -> np.ndarray:
@@ -113,16 +133,23 @@ def replay_the_opening(kind: type[SumSite]) -> np.ndarray:
     return attack.open_one(*answers)
 
 
-@pytest.mark.parametrize(
-    ("attack", "weakened"),
-    [(lie_about_survivors, NoConsistency), (replay_the_opening, NoOrder)],
-)
-def test_opening_one_site(
-    attack: Callable[[type[SumSite]], np.ndarray], weakened: type[SumSite]
-) -> None:
-    np.testing.assert_allclose(attack(weakened), VALUES[VICTIM])
+def test_replaying_the_opening() -> None:
+    np.testing.assert_allclose(replay_the_opening(NoOrder), VALUES[VICTIM])
     with pytest.raises(Refusal):
-        attack(SumSite)
+        replay_the_opening(SumSite)
+
+
+@pytest.mark.parametrize("colluders", ["", "a", "ab"])
+def test_lying_about_survivors_fails_up_to_the_tolerated_number(colluders: str) -> None:
+    assert len(colluders) <= Round(SumSite).agreement.tolerated == 2
+    with pytest.raises(Refusal):
+        lie_about_survivors(SumSite, colluders)
+
+
+def test_lying_about_survivors_works_with_a_low_threshold_or_more_colluders() -> None:
+    opened = lie_about_survivors(NoConsistency, threshold=2)
+    np.testing.assert_allclose(opened, VALUES[VICTIM])
+    np.testing.assert_allclose(lie_about_survivors(SumSite, "abc"), VALUES[VICTIM])
 
 
 def test_keys_that_are_used_twice_give_differences_away(
@@ -153,19 +180,28 @@ def test_tampered_shares(tamper: str) -> None:
     class Unchecked(MaskedSum):
         """Believes every share."""
 
-        def _check(self, site: str, secret: bytes) -> None:
+        def _fits(self, site: str, secret: bytes) -> bool:
             """Check nothing."""
+            return True
 
     attack = Round(SumSite)
     signed = {name: site.confirm(NAMES) for name, site in attack.sites.items()}
     shares = {name: site.unmask(signed) for name, site in attack.sites.items()}
-    if tamper == "swap":
-        shares["a"]["b"], shares["a"]["c"] = shares["a"]["c"], shares["a"]["b"]
-    else:
-        shares["a"]["b"] = bytes(SECRET_BYTES)
     parts = (attack.agreement, attack.context, attack.keys, NAMES, attack.masked)
+    truth = sum(VALUES.values())
+
+    def spoil(own: dict[str, bytes]) -> None:
+        if tamper == "swap":
+            own["b"], own["c"] = own["c"], own["b"]
+        else:
+            own["b"] = bytes(SECRET_BYTES)
+
+    spoil(shares["a"])
     wrong = Unchecked(*parts).open(shares)
-    assert np.abs(wrong - sum(VALUES.values())).max() > 1.0
+    assert np.abs(wrong - truth).max() > 1.0
+    # Enough shares are left without the spoilt one.
+    np.testing.assert_allclose(MaskedSum(*parts).open(shares), truth)
+    spoil(shares["d"])
     with pytest.raises(Refusal) as caught:
         MaskedSum(*parts).open(shares)
     assert caught.value.code == "TAMPERED"

@@ -58,7 +58,8 @@ class Consortium:
 
     def site(self, name: str, seed: int = 7) -> SecureSite:
         """Make a site, as after a restart of its process."""
-        own = SiteRows(*self.rows[name], np.random.default_rng(seed), name)
+        columns = tuple(self.study.columns)
+        own = SiteRows(*self.rows[name], np.random.default_rng(seed), name, columns)
         return SecureSite(
             name, self.study, own, self.identities[name], self.gates[name]
         )

@@ -1,5 +1,6 @@
 """The secure protocol gives the plain sums, to whoever stayed, or nothing."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr import FedSSIR, InputError
-from fedsdr.protocols import IncompleteError, Refusal
+from fedsdr.protocols import IncompleteError, Refusal, SiteRows, Terms
 from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
+from fedsdr.protocols.secure.coordinator import check_counts
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
 
@@ -228,3 +230,114 @@ def test_sums_that_are_asked_for_again_are_the_same() -> None:
     first, _ = add_moments(consortium)
     again, _ = add_moments(consortium)
     np.testing.assert_array_equal(first, again)
+
+
+def test_no_mask_is_used_in_two_rounds() -> None:
+    consortium = Consortium(make_rows(3))
+    add_moments(consortium)
+    add_moments(consortium)
+    masked = [
+        message.payload["masked"]
+        for message in consortium.transport.transcript.messages
+        if message.name == "secure.masked" and message.sender == "site-00"
+    ]
+    # The same numbers in both rounds: any equal word would be a mask used twice.
+    assert len(masked) == 2
+    assert not (masked[0] == masked[1]).any()
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path: Any) -> None:
+    first, second = Consortium(make_rows(3)), Consortium(make_rows(3))
+    add_moments(first, state=Folder(tmp_path))
+    add_moments(second, state=Folder(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2
+    for file in tmp_path.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600
+    one, two = sorted(tmp_path.iterdir())
+    content = one.read_bytes()
+    one.write_bytes(two.read_bytes())
+    two.write_bytes(content)
+    with pytest.raises(InputError, match="another study"):
+        add_moments(first, state=Folder(tmp_path))
+
+
+@pytest.mark.parametrize("stage", ["keys", "shares", "masked", "confirm", "unmask"])
+def test_a_reply_that_was_changed_on_the_way_is_a_lost_site(stage: str) -> None:
+    consortium = Consortium(make_rows(4), threshold=3)
+    inner = consortium.transport
+
+    def exchange(name: str, payloads: Any, timeout: float) -> Any:
+        replies, failures = inner(name, payloads, timeout)
+        if name == f"secure.{stage}" and "site-01" in replies:
+            reply = dict(replies["site-01"])
+            key = next(iter(reply))
+            if stage == "masked":
+                changed = reply["masked"].copy()
+                changed[3, 1] += np.uint64(1)
+                reply["masked"] = changed
+            elif isinstance(reply[key], bytes):
+                reply[key] = bytes(len(reply[key]))
+            else:
+                reply[key] = {peer: bytes(len(v)) for peer, v in reply[key].items()}
+            replies["site-01"] = reply
+        return replies, failures
+
+    add = SecureSum(exchange, consortium.study)
+    add.agree()
+    try:
+        found = add("moments", {}, consortium.study.terms.n_values)
+    except IncompleteError:
+        # Boxes that do not open are seen by the other sites, which then refuse.
+        assert stage == "shares"
+        return
+    np.testing.assert_allclose(found, consortium.expected(add.survivors), atol=1e-9)
+    assert ("site-01" in add.survivors) == (stage in ("confirm", "unmask"))
+
+
+def test_sums_that_do_not_count_their_sites_are_refused() -> None:
+    check_counts(np.array([10.0, 3.0]), 3)
+    for rows, sites in ((10.0, 4.0), (10.5, 3.0), (2.0, 3.0), (1e20, 5.7e14)):
+        with pytest.raises(Refusal) as caught:
+            check_counts(np.array([rows, sites]), 3)
+        assert caught.value.code == "TAMPERED"
+
+
+def test_other_units_at_one_site_are_another_study() -> None:
+    consortium = Consortium(make_rows(3))
+    metres = replace(consortium.study, units=("m",) * 4)
+    assert metres.digest != consortium.study.digest
+    with pytest.raises(IncompleteError, match="terms differ"):
+        SecureSum(consortium.transport, metres).agree()
+
+
+@pytest.mark.parametrize(
+    "bases",
+    [
+        [np.full((4, 1), 1e13)],
+        [np.full((4, 1), np.inf)],
+        [np.eye(4)[:, :1]] * 101,
+        [np.zeros((3, 1))],
+        [np.zeros((4, 5))],
+    ],
+)
+def test_candidates_beyond_what_was_agreed_are_refused(bases: Any) -> None:
+    consortium = Consortium(make_rows(3), validation_fraction=0.3)
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    with pytest.raises(IncompleteError, match="not one that this protocol has"):
+        add("errors", {"bases": bases}, len(bases))
+
+
+def test_rows_do_not_show_when_printed() -> None:
+    site = Consortium(make_rows(3)).sites["site-00"]
+    assert "0." not in repr(site._rows)
+
+
+@pytest.mark.parametrize("fractions", [(0.3, 0.31), (0.3, 0.5)])
+def test_parts_of_other_sizes_are_drawn_anew(fractions: tuple[float, float]) -> None:
+    rows = SiteRows(*make_rows(1, n_rows=100)["site-00"], np.random.default_rng(0))
+    masks = [rows.hold_out(Terms(4, validation_fraction=f)) for f in fractions]
+    assert (masks[0] & ~masks[1]).sum() > 10
+    np.testing.assert_array_equal(
+        masks[0], rows.hold_out(Terms(4, validation_fraction=fractions[0]))
+    )

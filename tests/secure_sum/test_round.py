@@ -13,6 +13,7 @@ from tests.secure_sum.rounds import STAGES, make_sites, run_round
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, SumSite
+from fedsdr.secure_sum.agreement import usual_threshold
 
 NAMES = ("a", "b", "c", "d", "e")
 VALUES = {name: np.array([float(i), -0.5, 1e6 / 3]) for i, name in enumerate(NAMES)}
@@ -216,7 +217,8 @@ def test_stages_out_of_order_or_again_are_refused(stage: str) -> None:
 
 
 @pytest.mark.parametrize("lost", [[], ["e"]])
-def test_changed_shares_never_give_a_wrong_sum(lost: list[str]) -> None:
+@pytest.mark.parametrize("liars", ["b", "bd", "bcd"])
+def test_changed_shares_never_give_a_wrong_sum(lost: list[str], liars: str) -> None:
     class Liar:
         """Behaves until it is asked for shares."""
 
@@ -231,9 +233,66 @@ def test_changed_shares_never_give_a_wrong_sum(lost: list[str]) -> None:
             return {peer: bytes(32) for peer in self._site.unmask(signatures)}
 
     agreement, sites = make_sites(NAMES, 3)
-    sites["b"] = Liar(sites["b"])
+    for name in liars:
+        sites[name] = Liar(sites[name])
+    if len(NAMES) - len(lost) - len(liars) >= 3:
+        opened, survivors = run_round(agreement, sites, VALUES, {"mask": lost})
+        expected = sum(VALUES[name] for name in survivors)
+        np.testing.assert_allclose(opened, expected)
+        return
     with pytest.raises(Refusal, match="do not fit"):
         run_round(agreement, sites, VALUES, {"mask": lost})
+
+
+def test_a_box_is_bound_to_its_direction() -> None:
+    _, sites, known = at_stage("mask")
+    boxes = boxes_for("a", known)
+    # What "a" itself sealed for "b", sent back as if "b" had.
+    boxes["b"] = known["boxes"]["a"]["b"]
+    with pytest.raises(Refusal) as caught:
+        sites["a"].mask(boxes, VALUES["a"])
+    assert caught.value.code == "TAMPERED"
+
+
+def test_those_who_sign_must_be_in_the_sum() -> None:
+    _, sites, _ = at_stage("confirm")
+    signed = {name: sites[name].confirm("abcd") for name in "abcd"}
+    stray = {**{name: signed[name] for name in "ab"}, "e": signed["c"]}
+    with pytest.raises(Refusal) as caught:
+        sites["a"].unmask(stray)
+    assert caught.value.code == "PEERS"
+    sites["a"].unmask(signed)
+
+
+def test_sites_that_got_boxes_of_different_sites_do_not_open() -> None:
+    _, sites, known = at_stage("mask")
+    for name in NAMES:
+        boxes = boxes_for(name, known)
+        if name == "a":
+            del boxes["e"]
+        sites[name].mask(boxes, VALUES[name])
+    signed = {name: sites[name].confirm("abcd") for name in "abcd"}
+    for name in "abcd":
+        with pytest.raises(Refusal) as caught:
+            sites[name].unmask(signed)
+        assert caught.value.code == "TAMPERED"
+
+
+def test_a_roster_has_no_key_twice() -> None:
+    key = Identity.generate().public
+    others = {name: Identity.generate().public for name in "cd"}
+    with pytest.raises(InputError, match="same identity"):
+        Agreement("ab", {"a": key, "b": key, **others}, 3)
+
+
+@pytest.mark.parametrize(
+    ("n_sites", "threshold", "tolerated"),
+    [(3, 3, 1), (4, 3, 1), (5, 4, 2), (6, 4, 1), (10, 7, 3), (20, 14, 7)],
+)
+def test_usual_thresholds(n_sites: int, threshold: int, tolerated: int) -> None:
+    assert usual_threshold(n_sites) == threshold
+    roster = {str(i): Identity.generate().public for i in range(n_sites)}
+    assert Agreement("ab", roster, threshold).tolerated == tolerated
 
 
 def test_too_large_numbers_are_not_sent() -> None:

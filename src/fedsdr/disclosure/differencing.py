@@ -31,11 +31,13 @@ def related_entries(
 
     Notes
     -----
-    The unit is the column, not the question. Moments with another slice size or of
-    another response are another question and hold the same covariance; moments of
-    fewer columns are another question and hold a block of it. A digest of the question,
+    The unit is the column, by its name or by its values, not the question. Moments with
+    another slice size or of another response are another question and hold the same
+    covariance; moments of fewer columns are another question and hold a block of it. A
+    digest of the question,
     or of all columns together, would let both through.
     """
+    prints = set(facts.prints.values()) - {""}
     return [
         entry
         for entry in entries
@@ -43,6 +45,7 @@ def related_entries(
         and (
             entry.subject == request.subject
             or not set(entry.columns).isdisjoint(facts.columns)
+            or not prints.isdisjoint(entry.columns.values())
         )
     ]
 

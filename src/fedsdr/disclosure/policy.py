@@ -30,7 +30,7 @@ class Policy:
         Columns that may be used; None for any.
     allowed_studies : collection of str or None, default=None
         Digests, in hexadecimal, of the studies that may be answered; None for any.
-    max_studies : int or None, default=None
+    max_studies : int or None, default=20
         Most studies that may ever be answered; None for any number.
     same_sites_only : bool, default=True
         Whether a statistic goes into sums over one and the same set of sites only.
@@ -56,7 +56,7 @@ class Policy:
     max_columns_per_row: float | None = 0.33
     allowed_columns: Collection[str] | None = None
     allowed_studies: Collection[str] | None = None
-    max_studies: int | None = None
+    max_studies: int | None = 20
     same_sites_only: bool = True
     same_rows_only: bool = True
 
@@ -94,7 +94,8 @@ class Policy:
                 close = get_close_matches(str(key), known, n=1)
                 hint = f"did you mean '{close[0]}'?" if close else _list(known)
                 raise InputError(f"a policy has no '{key}'; {hint}")
-        optional = {"max_columns_per_row", *(k for k, v in known.items() if v is None)}
+        limits = ("max_columns_per_row", "max_studies")
+        optional = {*limits, *(k for k, v in known.items() if v is None)}
         values: dict[str, Any] = {
             key: None if key in optional and value == UNLIMITED else value
             for key, value in table.items()

@@ -222,6 +222,7 @@ class FedSSIR(Reducer):
             max_votes=choices.max_directions if votes else 0,
             n_folds=self.n_folds if folds else 0,
             validation_fraction=float(self.validation_fraction) if holdout else 0.0,
+            max_candidates=int(self.n_penalties),
             strict=strict,
         )
 

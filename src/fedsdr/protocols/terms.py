@@ -29,6 +29,8 @@ class Terms:
         Folds for the penalty rule "moments"; 0 for none.
     validation_fraction : float, default=0.0
         Share of every site's rows held out for the penalty rule "holdout".
+    max_candidates : int, default=100
+        Most candidate directions whose errors sites tell, for "holdout".
     strict : bool, default=False
         Whether a site without a kernel of its own is an error; otherwise it
         contributes its covariance alone.
@@ -42,6 +44,7 @@ class Terms:
     max_votes: int = 0
     n_folds: int = 0
     validation_fraction: float = 0.0
+    max_candidates: int = 100
     strict: bool = False
 
     @property
@@ -87,7 +90,13 @@ class Terms:
         if not isinstance(payload, dict) or set(payload) != expected:
             raise Refusal("MALFORMED")
         terms = cls(**payload)
-        counts = (terms.n_features, terms.slice_size, terms.max_votes, terms.n_folds)
+        counts = (
+            terms.n_features,
+            terms.slice_size,
+            terms.max_votes,
+            terms.n_folds,
+            terms.max_candidates,
+        )
         flags = (terms.discrete, terms.strict)
         valid = (
             all(type(count) is int and 0 <= count < 2**31 for count in counts)

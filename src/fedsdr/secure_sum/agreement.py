@@ -11,6 +11,22 @@ from fedsdr.secure_sum.identity import Roster
 MIN_SITES = 3
 
 
+def usual_threshold(n_sites: int) -> int:
+    """Choose how many sites must stay to the end, where a study does not say.
+
+    Parameters
+    ----------
+    n_sites : int
+        Sites of the study.
+
+    Returns
+    -------
+    int
+        Two thirds of them, at least 3.
+    """
+    return max(MIN_SITES, -(-2 * n_sites // 3))
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The parties of a study's secure sums.
@@ -39,6 +55,8 @@ class Agreement:
                 f"a secure sum needs at least {MIN_SITES} sites, got {n_sites}: with "
                 "two, each learns the other's part by subtracting its own"
             )
+        if len(set(self.roster.values())) < n_sites:
+            raise InputError("two sites of the roster have the same identity key")
         low = max(MIN_SITES, n_sites // 2 + 1)
         if not low <= self.threshold <= n_sites:
             raise InputError(
@@ -51,6 +69,16 @@ class Agreement:
     def sites(self) -> tuple[str, ...]:
         """Names of all sites, sorted."""
         return tuple(sorted(self.roster))
+
+    @property
+    def tolerated(self) -> int:
+        """How many sites may collude with the coordinator and open no single site.
+
+        Two sets of survivors need `threshold` signatures each, and an honest site signs
+        one: more than ``2 threshold - n - 1`` colluders can have both opened. And all
+        sites of a sum but one know the part of that one.
+        """
+        return min(2 * self.threshold - len(self.roster) - 1, self.threshold - 2)
 
 
 @dataclass(frozen=True, slots=True)

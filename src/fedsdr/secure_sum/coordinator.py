@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from fedsdr.secure_sum.round_secrets import (
     public_of,
 )
 from fedsdr.secure_sum.site import pair_info, self_info
+
+# Sets of shares that are tried for one secret.
+MAX_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +64,12 @@ class MaskedSum:
             Sum over the sites that stayed. Every secret is checked against what its
             owner signed, so changed shares give a `Refusal`, not a wrong sum.
         """
+        if len(self.masked) < self.agreement.threshold:
+            raise Refusal("PEERS", "too few sites for a sum")
         result = total(self.masked.values())
         seeds = []
         for site in self.shared:
             secret = self._recover(site, shares)
-            self._check(site, secret)
             if site in self.masked:
                 seeds.append(derive(secret, self_info(self.context, site)))
             else:
@@ -79,19 +84,22 @@ class MaskedSum:
             for holder, given in sorted(shares.items())
             if holder in numbers and len(given.get(site, b"")) == SECRET_BYTES
         }
-        if len(known) < self.agreement.threshold:
+        threshold = self.agreement.threshold
+        if len(known) < threshold:
             raise Refusal("PEERS", f"too few shares of {site!r}")
-        return join(dict(list(known.items())[: self.agreement.threshold]))
+        # A wrong share spoils what it is joined with: try others before giving up.
+        for chosen in islice(combinations(known.items(), threshold), MAX_TRIES):
+            secret = join(dict(chosen))
+            if self._fits(site, secret):
+                return secret
+        raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
 
-    def _check(self, site: str, secret: bytes) -> None:
+    def _fits(self, site: str, secret: bytes) -> bool:
         """Compare a secret with what its owner signed at the beginning."""
         keys = self.keys[site]
         if site in self.masked:
-            fits = commit(secret) == keys.commitment
-        else:
-            fits = public_of(secret) == keys.mask_key
-        if not fits:
-            raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
+            return commit(secret) == keys.commitment
+        return public_of(secret) == keys.mask_key
 
     def _without(self, lost: str, secret: bytes, result: Ring) -> Ring:
         """Remove the masks that the others added for a site that was lost."""

@@ -1,9 +1,11 @@
 """What a site does in a secure sum (Bonawitz et al. 2017, with consistency check)."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.exceptions import Refusal
@@ -59,10 +61,10 @@ class SumSite:
     identity: Identity
     agreement: Agreement
     context: Context
-    _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False)
+    _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False, repr=False)
     _stage: Stage | None = field(default=None, init=False)
     _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
-    _held: dict[str, bytes] = field(default_factory=dict, init=False)
+    _held: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _survivors: tuple[str, ...] = field(default=(), init=False)
 
     def keys(self) -> PublicKeys:
@@ -100,18 +102,19 @@ class SumSite:
         for site, public in keys.items():
             message = keys_message(self.context, site, public)
             check_signature(self.agreement.roster, site, public.signature, message)
-        self._keys = dict(sorted(keys.items()))
+        ordered = dict(sorted(keys.items()))
         threshold, count = self.agreement.threshold, len(keys)
         seeds = split(self._secrets.seed, threshold, count)
         masks = split(self._secrets.mask_secret, threshold, count)
-        boxes = {}
-        for peer, seed, mask in zip(self._keys, seeds, masks, strict=True):
+        boxes, own_shares = {}, b""
+        for peer, seed, mask in zip(ordered, seeds, masks, strict=True):
             if peer == self.name:
-                self._held[peer] = seed + mask
+                own_shares = seed + mask
                 continue
-            info = self._box_info(self.name, peer)
-            key = self._secrets.box_secret(self._keys[peer], info)
+            info = self._box_info(self.name, peer, ordered)
+            key = self._secrets.box_secret(ordered[peer], info)
             boxes[peer] = seal(key, seed + mask, info)
+        self._keys, self._held = ordered, {self.name: own_shares}
         self._stage = Stage.SHARED
         return boxes
 
@@ -136,7 +139,7 @@ class SumSite:
             raise Refusal("PEERS", "a box comes from a site without keys")
         held = {}
         for peer, box in boxes.items():
-            info = self._box_info(peer, self.name)
+            info = self._box_info(peer, self.name, self._keys)
             key = self._secrets.box_secret(self._keys[peer], info)
             held[peer] = unseal(key, box, info)
             if len(held[peer]) != 2 * SECRET_BYTES:
@@ -166,6 +169,21 @@ class SumSite:
         self._survivors = self.check_survivors(survivors)
         self._stage = Stage.CONFIRMED
         return self.identity.sign(self._survivors_message(self.name))
+
+    def sign_masked(self, masked: Ring) -> bytes:
+        """Sign masked numbers, so that nobody on the way can change them.
+
+        Parameters
+        ----------
+        masked : ndarray of uint64, shape (n_values, words)
+            From `mask`.
+
+        Returns
+        -------
+        bytes of length 64
+            Signature.
+        """
+        return self.identity.sign(masked_message(self.context, self.name, masked))
 
     def check_survivors(self, survivors: Iterable[str]) -> tuple[str, ...]:
         """Check that a sum over these sites could be opened.
@@ -250,14 +268,16 @@ class SumSite:
             for peer in peers
         }
 
-    def _box_info(self, sender: str, receiver: str) -> bytes:
+    def _box_info(
+        self, sender: str, receiver: str, keys: Mapping[str, PublicKeys]
+    ) -> bytes:
         # With all keys in it: sites that were shown different keys cannot go on.
-        shown = digest(part for s, k in self._keys.items() for part in (s, k.content))
-        return self.context.bind("box", sender, receiver, shown)
+        return self.context.bind("box", sender, receiver, shown_keys(keys))
 
     def _survivors_message(self, signer: str) -> bytes:
-        shared, stayed = digest(sorted(self._held)), digest(self._survivors)
-        return self.context.bind("survivors", signer, shared, stayed)
+        return survivors_message(
+            self.context, signer, self._keys, self._held, self._survivors
+        )
 
 
 def keys_message(context: Context, site: str, keys: PublicKeys) -> bytes:
@@ -278,6 +298,74 @@ def keys_message(context: Context, site: str, keys: PublicKeys) -> bytes:
         To be signed.
     """
     return context.bind("keys", site, keys.content)
+
+
+def shown_keys(keys: Mapping[str, PublicKeys]) -> bytes:
+    """Digest the keys that a site was shown.
+
+    Parameters
+    ----------
+    keys : mapping of str to PublicKeys
+        Of every site that showed some.
+
+    Returns
+    -------
+    bytes of length 32
+        The same for whoever was shown the same.
+    """
+    return digest(part for s, k in sorted(keys.items()) for part in (s, k.content))
+
+
+def survivors_message(
+    context: Context,
+    signer: str,
+    keys: Mapping[str, PublicKeys],
+    shared: Iterable[str],
+    survivors: Iterable[str],
+) -> bytes:
+    """Write what a site signs when it confirms who is in the sum.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    signer : str
+        Its name.
+    keys : mapping of str to PublicKeys
+        That it was shown.
+    shared : iterable of str
+        Sites that shared their secrets.
+    survivors : iterable of str
+        Sites in the sum.
+
+    Returns
+    -------
+    bytes
+        To be signed.
+    """
+    sets = digest(sorted(shared)), digest(sorted(survivors))
+    return context.bind("survivors", signer, shown_keys(keys), *sets)
+
+
+def masked_message(context: Context, site: str, masked: Ring) -> bytes:
+    """Write what a site signs when it sends masked numbers.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    site : str
+        Its name.
+    masked : ndarray of uint64, shape (n_values, words)
+        The numbers.
+
+    Returns
+    -------
+    bytes
+        To be signed.
+    """
+    raw = np.ascontiguousarray(masked, dtype="<u8")
+    return context.bind("masked", site, hashlib.sha256(raw.data).digest())
 
 
 def pair_info(context: Context, one: str, other: str) -> bytes:

@@ -127,7 +127,8 @@ SECURE = (
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
-            )
+            ),
+            FieldSpec("signature", "bytes", "Ed25519, over masked", COORDINATOR, (64,)),
         ],
     ),
     *exchange(

@@ -19,6 +19,7 @@ TERMS = FieldSpec(
         FieldSpec("max_votes", "int"),
         FieldSpec("n_folds", "int"),
         FieldSpec("validation_fraction", "float"),
+        FieldSpec("max_candidates", "int"),
         FieldSpec("strict", "bool"),
     ),
 )

@@ -4,12 +4,13 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.seam import (
     Exchange,
     Failures,
@@ -27,8 +28,10 @@ from fedsdr.protocols.secure.messages import (
 from fedsdr.protocols.secure.state import NotSaved, State
 from fedsdr.protocols.secure.study import Study
 from fedsdr.protocols.wire import encode
-from fedsdr.secure_sum import Context, MaskedSum
-from fedsdr.secure_sum.identity import SIGNATURE_BYTES
+from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
+from fedsdr.secure_sum.fixed_point import Ring
+from fedsdr.secure_sum.identity import SIGNATURE_BYTES, check_signature
+from fedsdr.secure_sum.site import keys_message, masked_message, survivors_message
 
 Vector = NDArray[np.float64]
 
@@ -99,7 +102,7 @@ class SecureSum:
             Sum over the sites that stayed; an `IncompleteError` if they were too few.
         """
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
-        name = f"{statistic}-{question.hex()[:16]}"
+        name = f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}"
         saved = self.state.load(name)
         if saved is None:
             # Rounds are named at random: a name that was used is refused.
@@ -107,10 +110,30 @@ class SecureSum:
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
             vector, survivors = self._run(context, statistic, request, n_values)
-            saved = {"values": vector, "sites": list(survivors)}
+            saved = {
+                "study": self.study.digest,
+                "question": question,
+                "values": vector,
+                "sites": list(survivors),
+            }
             self.state.save(name, saved)
+        self._check_saved(saved, question, n_values)
         self.survivors = tuple(saved["sites"])
         return np.array(saved["values"])
+
+    def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
+        values, sites = saved.get("values"), saved.get("sites")
+        if (
+            (saved.get("study"), saved.get("question")) != (self.study.digest, question)
+            or not isinstance(values, np.ndarray)
+            or values.shape != (n_values,)
+            or not isinstance(sites, list)
+            or not set(sites) <= set(self.study.sites)
+        ):
+            raise InputError(
+                "the saved state belongs to another study: use a folder of its own for "
+                "every study"
+            )
 
     def publish(self, result: Payload) -> None:
         """Send the result to every site.
@@ -131,27 +154,50 @@ class SecureSum:
         tag = {"round": context.round}
         start = {**tag, "statistic": statistic, "request": request}
         replies = self._ask("secure.keys", dict.fromkeys(self.study.sites, start))
-        keys = self._read(replies, read_keys)
+        keys = self._read(replies, partial(self._keys_of, context))
         shown = {**tag, "keys": {site: asdict(key) for site, key in keys.items()}}
         replies = self._ask("secure.shares", dict.fromkeys(keys, shown))
-        boxes = self._read(replies, lambda reply: _boxes(reply, len(keys) - 1))
+        boxes = self._read(replies, partial(_boxes_of, set(keys)))
         replies = self._ask(
             "secure.masked",
             {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
         )
         shape = (n_values, agreement.ring.words)
-        masked = self._read(replies, lambda reply: read_ring(reply, shape))
+        masked = self._read(replies, partial(self._masked_of, context, shape))
         survivors = tuple(sorted(masked))
         ask = {**tag, "survivors": list(survivors)}
         replies = self._ask("secure.confirm", dict.fromkeys(survivors, ask))
-        signed = self._read(
-            replies, lambda reply: read_bytes(reply["signature"], SIGNATURE_BYTES)
-        )
+
+        def signature_of(site: str, reply: Payload) -> bytes:
+            message = survivors_message(context, site, keys, boxes, survivors)
+            return self._signature(site, reply, message)
+
+        signed = self._read(replies, signature_of)
         told = {**tag, "signatures": signed}
         replies = self._ask("secure.unmask", dict.fromkeys(signed, told))
-        shares = self._read(replies, lambda reply: read_by_site(reply["shares"]))
+        shares = self._read(replies, lambda _, reply: read_by_site(reply["shares"]))
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
-        return sums.open(shares), survivors
+        opened = sums.open(shares)
+        if statistic == "moments":
+            check_counts(opened, len(survivors))
+        return opened, survivors
+
+    def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
+        keys = read_keys(reply)
+        self._signature(site, reply, keys_message(context, site, keys))
+        return keys
+
+    def _masked_of(
+        self, context: Context, shape: tuple[int, int], site: str, reply: Payload
+    ) -> Ring:
+        masked = read_ring(reply, shape)
+        self._signature(site, reply, masked_message(context, site, masked))
+        return masked
+
+    def _signature(self, site: str, reply: Payload, message: bytes) -> bytes:
+        signature = read_bytes(reply["signature"], SIGNATURE_BYTES)
+        check_signature(self.study.roster, site, signature, message)
+        return signature
 
     def _ask(self, name: str, payloads: Payloads) -> Replies:
         """Exchange a message; some sites may fail, but not too many."""
@@ -160,13 +206,17 @@ class SecureSum:
         self._enough(name, replies)
         return replies
 
-    def _read(self, replies: Replies, read: Callable[[Payload], Any]) -> dict[str, Any]:
+    def _read(
+        self, replies: Replies, read: Callable[[str, Payload], Any]
+    ) -> dict[str, Any]:
         """Read replies; a site that answers nonsense is a site that was lost."""
         found = {}
         for site, reply in sorted(replies.items()):
             try:
-                found[site] = read(reply)
-            except (Refusal, KeyError, TypeError):
+                found[site] = read(site, reply)
+            except Refusal as refusal:
+                self.failures[site] = refusal.code
+            except (KeyError, TypeError):
                 self.failures[site] = "MALFORMED"
         self._enough("reading the replies", found)
         return found
@@ -176,10 +226,30 @@ class SecureSum:
             raise IncompleteError(name, dict(self.failures))
 
 
-def _boxes(reply: Payload, n_peers: int) -> dict[str, bytes]:
+def check_counts(values: Vector, n_sites: int) -> None:
+    """Check what must be true of moments whoever added them.
+
+    Parameters
+    ----------
+    values : ndarray
+        Packed summaries; the first is that of all rows.
+    n_sites : int
+        Sites in the sum.
+
+    Raises
+    ------
+    Refusal
+        "TAMPERED", where the counts cannot be those of so many sites.
+    """
+    rows, sites = values[0], values[1]
+    if sites != n_sites or rows < n_sites or rows != np.rint(rows):
+        raise Refusal("TAMPERED", "the sum does not count its own sites")
+
+
+def _boxes_of(names: set[str], site: str, reply: Payload) -> dict[str, bytes]:
     boxes = read_by_site(reply["boxes"])
-    if len(boxes) != n_peers:
-        raise Refusal("MALFORMED")
+    if set(boxes) != names - {site}:
+        raise Refusal("MALFORMED", "a box is missing")
     return boxes
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from fedsdr import disclosure
 from fedsdr.disclosure import Facts, Ledger, Policy, ReleaseRequest, Violation
 from fedsdr.disclosure.chain import Stage
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols.rows import Rows
 from fedsdr.protocols.secure.study import Study
-from fedsdr.protocols.site_rows import SiteRows
 
 Vector = NDArray[np.float64]
 
@@ -44,14 +44,14 @@ class Release:
 class Gate(Protocol):
     """Decides what may leave a site, and remembers what did."""
 
-    def inspect(self, study: Study, rows: SiteRows) -> None:
+    def inspect(self, study: Study, rows: Rows) -> None:
         """Look at a study before anything is computed for it.
 
         Parameters
         ----------
         study : Study
             As the site knows it.
-        rows : SiteRows
+        rows : Rows
             Its rows.
         """
 
@@ -84,14 +84,14 @@ class Gate(Protocol):
 class OpenGate:
     """Lets everything pass: for sites that belong to one analyst."""
 
-    def inspect(self, study: Study, rows: SiteRows) -> None:
+    def inspect(self, study: Study, rows: Rows) -> None:
         """Look at nothing.
 
         Parameters
         ----------
         study : Study
             As the site knows it.
-        rows : SiteRows
+        rows : Rows
             Its rows.
         """
 
@@ -141,16 +141,16 @@ class RuleGate:
         self, policy: Policy | None = None, ledger: Ledger | None = None
     ) -> None:
         self._gate = disclosure.Gate(policy or Policy(), ledger or Ledger())
-        self._facts: Facts | None = None
+        self._facts: dict[str, Facts] = {}
 
-    def inspect(self, study: Study, rows: SiteRows) -> None:
+    def inspect(self, study: Study, rows: Rows) -> None:
         """Refuse a study whose sums would break a rule.
 
         Parameters
         ----------
         study : Study
             As the site knows it.
-        rows : SiteRows
+        rows : Rows
             Its rows.
         """
         facts, found = self.review(study, rows)
@@ -160,16 +160,16 @@ class RuleGate:
         if broken:
             lines = [f"{one.rule}: {one.explanation}" for one in broken]
             raise Refusal("DISCLOSURE", "\n".join(lines))
-        self._facts = facts
+        self._facts[study.digest] = facts
 
-    def review(self, study: Study, rows: SiteRows) -> tuple[Facts, list[Violation]]:
+    def review(self, study: Study, rows: Rows) -> tuple[Facts, list[Violation]]:
         """List every rule that the sums of a study over all its sites would break.
 
         Parameters
         ----------
         study : Study
             As the site knows it.
-        rows : SiteRows
+        rows : Rows
             Its rows.
 
         Returns
@@ -179,10 +179,13 @@ class RuleGate:
         violations : list of Violation
             Empty if nothing stands in the way.
         """
+        if not rows.columns:
+            raise InputError(
+                "rules need the names of the columns: give them with the rows"
+            )
         terms = study.terms
-        facts = self._gate.observe(
-            rows.X,
-            rows.y,
+        facts = rows.observe(
+            self._gate.observe,
             study.columns,
             discrete=terms.discrete,
             kernel=terms.kernel,
@@ -211,7 +214,7 @@ class RuleGate:
         """
         self._check_questions(release)
         request = _request(release, values)
-        self._gate.check(self._known(), request, release.round)
+        self._gate.check(self._known(release), request, release.round)
 
     def record(self, release: Release, values: Vector, stage: Stage) -> None:
         """Write an offer or a release into the ledger, or refuse.
@@ -225,14 +228,15 @@ class RuleGate:
         stage : {"offered", "released"}
             How far the sum is.
         """
-        self._check_questions(release)
-        request = _request(release, values)
-        self._gate.record(self._known(), request, release.round, values, stage=stage)
+        request, facts = _request(release, values), self._known(release)
+        with self._gate.ledger.locked():
+            self._check_questions(release)
+            self._gate.record(facts, request, release.round, values, stage=stage)
 
-    def _known(self) -> Facts:
-        if self._facts is None:
+    def _known(self, release: Release) -> Facts:
+        if release.study not in self._facts:
             raise Refusal("ORDER", "the study has not been looked at")
-        return self._facts
+        return self._facts[release.study]
 
     def _check_questions(self, release: Release) -> None:
         for entry in self._gate.ledger.entries():

@@ -167,7 +167,7 @@ def read_ring(reply: Payload, shape: tuple[int, int]) -> Ring:
     ndarray of uint64, shape (n_values, words)
         As sent.
     """
-    (masked,) = read_fields(reply, "masked")
+    masked, _ = read_fields(reply, "masked", "signature")
     if not isinstance(masked, np.ndarray) or masked.dtype != np.uint64:
         raise Refusal("MALFORMED")
     if masked.shape != shape:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fedsdr.disclosure.manifest import check_message
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols.rows import Rows
 from fedsdr.protocols.seam import Payload
 from fedsdr.protocols.secure.gate import Gate, Release
 from fedsdr.protocols.secure.messages import (
@@ -18,7 +19,6 @@ from fedsdr.protocols.secure.messages import (
     read_text,
 )
 from fedsdr.protocols.secure.study import Study
-from fedsdr.protocols.site_rows import SiteRows
 from fedsdr.protocols.sums.plain import check_bases
 from fedsdr.protocols.wire import encode
 from fedsdr.secure_sum import Context, FixedPoint, Identity, SumSite
@@ -50,7 +50,7 @@ class SecureSite:
         Its name in the roster.
     study : Study
         The site's own copy of what was agreed.
-    rows : SiteRows
+    rows : Rows
         Its rows, with the columns of the study.
     identity : Identity
         Its signing key.
@@ -67,15 +67,15 @@ class SecureSite:
     It sees public keys and boxes of other sites, candidate directions, which sites
     stayed, and the result. It sends the replies of `SumSite`, under "secure.keys",
     "secure.shares", "secure.masked", "secure.confirm" and "secure.unmask", in this
-    order and once a round; a new round ends an unfinished one. Every refusal leaves
-    the state as it was.
+    order and once a round; a new round ends an unfinished one. A refusal leaves the
+    state as it was, unless the ledger cannot take an offer: that ends the round.
     """
 
     def __init__(
         self,
         name: str,
         study: Study,
-        rows: SiteRows,
+        rows: Rows,
         identity: Identity,
         gate: Gate,
     ) -> None:
@@ -170,7 +170,7 @@ class SecureSite:
         if statistic == "moments" and rest == {}:
             return [], means
         if statistic == "errors" and self._study.terms.validation_fraction > 0.0:
-            return check_bases(rest, self._study.terms.n_features), means
+            return check_bases(rest, self._study.terms), means
         raise Refusal("MALFORMED")
 
     def _read_means(self, rest: Payload) -> Vector:
@@ -194,9 +194,13 @@ class SecureSite:
         self._gate.permit(release, values)
         masked = going.party.mask(checked, values)
         # From here on others can open the sum without this site, over some of these.
-        self._gate.record(release, values, "offered")
+        try:
+            self._gate.record(release, values, "offered")
+        except BaseException:
+            self._round = None
+            raise
         going.values = values
-        return {"masked": masked}
+        return {"masked": masked, "signature": going.party.sign_masked(masked)}
 
     def _compute(self, going: _Round) -> Vector:
         terms, filled = self._study.terms, self._study.filled
@@ -205,7 +209,13 @@ class SecureSite:
         if going.means is not None:
             self._rows.fill(filled, going.means)
         if going.release.statistic == "errors":
-            return self._rows.errors(terms, going.bases)
+            errors = self._rows.errors(terms, going.bases)
+            if not (errors < self._study.ring.limit(len(self._study.sites))).all():
+                raise InputError(
+                    "the errors of this site are too large to be added exactly: agree "
+                    "on larger units for y"
+                )
+            return errors
         values = self._rows.moments(terms)
         check_range(values, terms.n_features, len(self._study.sites), self._study.ring)
         return values
@@ -237,14 +247,14 @@ class SecureSite:
         return self._round, value
 
 
-def fill_with_own_means(study: Study, rows: SiteRows) -> None:
+def fill_with_own_means(study: Study, rows: Rows) -> None:
     """Fill gaps for the time being, so that rows can be checked and counted.
 
     Parameters
     ----------
     study : Study
         Says which columns may have gaps.
-    rows : SiteRows
+    rows : Rows
         Of a site.
     """
     if study.filled:

@@ -76,8 +76,8 @@ class Folder:
     Parameters
     ----------
     path : str or Path
-        Folder, made if it does not exist. It holds pooled sums: as confidential as
-        the study's result, and no more.
+        Folder, made if it does not exist. It holds pooled sums, which say more than
+        the study's result: files are readable by their owner only.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -120,7 +120,9 @@ class Folder:
         file = self.path / f"{name}.round"
         partial = file.with_suffix(".partial")
         try:
-            with partial.open("wb") as stream:
+            partial.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with os.fdopen(os.open(partial, flags, 0o600), "wb") as stream:
                 stream.write(encode(content))
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -8,7 +8,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.protocols.terms import Terms
 from fedsdr.protocols.wire import encode
 from fedsdr.secure_sum import Agreement, FixedPoint
-from fedsdr.secure_sum.agreement import MIN_SITES
+from fedsdr.secure_sum.agreement import usual_threshold
 from fedsdr.secure_sum.identity import Roster
 
 
@@ -95,8 +95,8 @@ class Study:
     @property
     def agreed_threshold(self) -> int:
         """Sites that must stay to the end."""
-        least = max(MIN_SITES, len(self.roster) // 2 + 1)
-        return least if self.threshold is None else self.threshold
+        usual = usual_threshold(len(self.roster))
+        return usual if self.threshold is None else self.threshold
 
     def subject(self, statistic: str, question: bytes) -> str:
         """Digest everything that decides which numbers a site would compute.

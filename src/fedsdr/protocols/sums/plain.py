@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.disclosure.manifest import check_message
+from fedsdr.protocols.rows import Rows
 from fedsdr.protocols.seam import Exchange, Payload, Refusal, ask_all
-from fedsdr.protocols.site_rows import SiteRows
 from fedsdr.protocols.terms import Terms
 
 Vector = NDArray[np.float64]
+
+LARGEST_COEFFICIENT = 1e12
+MOST_DIRECTIONS = 20
 
 
 class PlainSite:
@@ -23,16 +26,16 @@ class PlainSite:
 
     Parameters
     ----------
-    rows : SiteRows
+    rows : Rows
         Its rows.
 
     Notes
     -----
-    It sends the vector of `SiteRows.moments` for "sums.moments" and its errors for
+    It sends the vector of `Rows.moments` for "sums.moments" and its errors for
     "sums.errors".
     """
 
-    def __init__(self, rows: SiteRows) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def handle(self, name: str, payload: Payload) -> Payload:
@@ -56,7 +59,7 @@ class PlainSite:
         if name == "sums.moments" and not request:
             return {"values": self._rows.moments(terms)}
         if name == "sums.errors":
-            bases = check_bases(request, terms.n_features)
+            bases = check_bases(request, terms)
             return {"values": self._rows.errors(terms, bases)}
         raise Refusal("MALFORMED")
 
@@ -108,15 +111,15 @@ class PlainSum:
         return total
 
 
-def check_bases(payload: Payload, n_features: int) -> list[Vector]:
+def check_bases(payload: Payload, terms: Terms) -> list[Vector]:
     """Read candidate bases from a message, trusting nothing about it.
 
     Parameters
     ----------
     payload : dict
         With the key "bases".
-    n_features : int
-        Rows that every basis must have.
+    terms : Terms
+        Agreed between all parties.
 
     Returns
     -------
@@ -126,7 +129,9 @@ def check_bases(payload: Payload, n_features: int) -> list[Vector]:
     bases = payload.get("bases")
     if not isinstance(bases, list) or set(payload) != {"bases"}:
         raise Refusal("MALFORMED")
-    if not all(_is_matrix(basis, n_features) for basis in bases):
+    if len(bases) > terms.max_candidates:
+        raise Refusal("MALFORMED", "more candidates than were agreed on")
+    if not all(_is_matrix(basis, terms.n_features) for basis in bases):
         raise Refusal("MALFORMED")
     return bases
 
@@ -162,7 +167,9 @@ def _is_matrix(basis: Any, n_features: int) -> bool:
         isinstance(basis, np.ndarray)
         and basis.ndim == 2
         and basis.shape[0] == n_features
-        and basis.shape[1] <= n_features
+        and basis.shape[1] <= min(n_features, MOST_DIRECTIONS)
         and basis.dtype == np.float64
-        and bool(np.isfinite(basis).all())
+        # Bounded by a number that depends on no row: whether a site can answer must
+        # not tell how large its numbers are.
+        and bool((np.abs(basis) < LARGEST_COEFFICIENT).all())
     )
