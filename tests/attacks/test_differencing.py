@@ -93,8 +93,51 @@ def resubmission(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
     return moments(after) - first, change
 
 
+def renamed_columns(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
+    """Two studies, the second with other names for the same columns."""
+    rows = make_rows(5)
+    kept: dict[str, Any] = {}
+
+    def gate(name: str) -> Any:
+        return kept.setdefault(name, gates(name))
+
+    everyone = Consortium(rows, gate=gate)
+    first = moments(everyone)
+    rest = {n: r for n, r in rows.items() if n != VICTIM}
+    fewer = Consortium(rest, gate=gate, prefix="z")
+    return first - moments(fewer), everyone.expected([VICTIM])
+
+
+def two_studies_at_once(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
+    """Let a study of other columns be agreed to in between, to confuse the ledger."""
+    rows = make_rows(5)
+    kept: dict[str, Any] = {}
+
+    def gate(name: str) -> Any:
+        return kept.setdefault(name, gates(name))
+
+    everyone = Consortium(rows, gate=gate)
+    others = {n: (X + 1.0, y) for n, (X, y) in rows.items()}
+    decoy = Consortium(others, gate=gate, prefix="h")
+    add = SecureSum(everyone.transport, everyone.study)
+    add.agree()
+    SecureSum(decoy.transport, decoy.study).agree()
+    first = add("moments", {}, everyone.study.terms.n_values)
+    rest = {n: r for n, r in rows.items() if n != VICTIM}
+    fewer = Consortium(rest, gate=gate, slice_size=21)
+    return first - moments(fewer), everyone.expected([VICTIM])
+
+
 @pytest.mark.parametrize(
-    "attack", [drop_out, drop_out_late, another_study, resubmission]
+    "attack",
+    [
+        drop_out,
+        drop_out_late,
+        another_study,
+        resubmission,
+        renamed_columns,
+        two_studies_at_once,
+    ],
 )
 def test_differencing(
     attack: Callable[[MakeGate], tuple[np.ndarray, np.ndarray]], tmp_path: Path

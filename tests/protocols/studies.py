@@ -36,13 +36,14 @@ class Consortium:
         gate: Callable[[str], Any] | None = None,
         fault: Any = None,
         ring: FixedPoint | None = None,
+        prefix: str = "x",
         **terms: Any,
     ) -> None:
         n_features = next(iter(rows.values()))[0].shape[1]
         self.rows = rows
         self.identities = {name: Identity.generate() for name in rows}
         roster = {name: own.public for name, own in self.identities.items()}
-        columns = tuple(f"x{j}" for j in range(n_features))
+        columns = tuple(f"{prefix}{j}" for j in range(n_features))
         self.study = Study(
             "test",
             columns,
