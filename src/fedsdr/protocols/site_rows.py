@@ -1,25 +1,22 @@
-"""The rows of one site, and the sums that it can tell about them."""
+"""The rows of one site, in memory."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
+from fedsdr.protocols.rows import LARGEST, Mask, Matrix, Rows, check_names
 from fedsdr.protocols.terms import Terms
-from fedsdr.protocols.vectors import pack
-from fedsdr.selection import bic_dimension
 from fedsdr.summaries import Summary, prediction_errors, summarize
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)
-class SiteRows:
+class SiteRows(Rows):
     """The rows of one site, which only it may look at.
 
     Parameters
@@ -36,36 +33,21 @@ class SiteRows:
         Names of the columns, where they are known.
     """
 
-    X: Matrix
-    y: NDArray[Any]
+    X: Matrix = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
     generator: np.random.Generator
     label: object = None
     columns: tuple[str, ...] = ()
-    _held: Mask | None = field(default=None, init=False)
+    _seed: int = field(default=0, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
-    _fold: NDArray[np.intp] | None = field(default=None, init=False)
 
-    def moments(self, terms: Terms) -> Matrix:
-        """Compute every sum that the terms ask for.
+    def __post_init__(self) -> None:
+        self._seed = int(self.generator.integers(2**63))
 
-        Parameters
-        ----------
-        terms : Terms
-            Agreed between all parties.
-
-        Returns
-        -------
-        ndarray of shape (terms.n_values,)
-            Summaries of all parts, then the vote as an indicator.
-        """
-        self.check(terms)
-        total = self.summarize(terms, strict=terms.strict)
-        with warnings.catch_warnings():
-            # All rows together have just been judged; a fold may well be too small.
-            warnings.simplefilter("ignore", SiteWarning)
-            parts = [self.summarize(terms, kept) for kept in self._masks(terms)]
-            vote = self._vote(total, terms.max_votes)
-        return np.concatenate([*map(pack, [total, *parts]), vote])
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
 
     def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
         """Check that the rows are those that a study is about.
@@ -82,24 +64,14 @@ class SiteRows:
         InputError
             Naming columns and counts, never a value.
         """
-        if self.X.shape[1] != terms.n_features:
-            raise InputError(
-                f"this site has {self.X.shape[1]} columns and the study "
-                f"{terms.n_features}"
-            )
-        if columns and self.columns and columns != self.columns:
-            pairs = zip(self.columns, columns, strict=True)
-            own, wanted = next(pair for pair in pairs if pair[0] != pair[1])
-            raise InputError(
-                f"this site has column '{own}' where the study has '{wanted}': the "
-                "same columns are needed, in the same order"
-            )
-        missing = ~np.isfinite(self.X).all(axis=0)
+        check_names(self.X.shape[1], self.columns, terms, columns)
+        missing = ~(np.abs(self.X) < LARGEST).all(axis=0)
         numeric = self.y.dtype.kind == "f"
-        if missing.any() or (numeric and not np.isfinite(self.y).all()):
+        if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
                 f"{int(missing.sum())} column(s) of X, or y, have values that are "
-                "missing or not finite: leave those rows out or fill them in"
+                "missing, not finite or beyond all measure: leave those rows out or "
+                "fill them in"
             )
 
     def totals(self, columns: Sequence[int]) -> Matrix:
@@ -186,59 +158,36 @@ class SiteRows:
             site=self.label,
         )
 
-    def hold_out(self, terms: Terms) -> Mask:
-        """Draw the rows to hold out for validation, once.
+    def observe(
+        self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
+    ) -> Facts:
+        """Count what disclosure rules need to know.
 
         Parameters
         ----------
-        terms : Terms
-            Agreed between all parties.
+        look : callable
+            Such as `fedsdr.disclosure.observe`.
+        columns : tuple of str
+            Names that the study gives its columns.
+        **terms : object
+            For `look`.
 
         Returns
         -------
-        ndarray of bool, shape (n_rows,)
-            True for rows held out; the same in every call.
+        Facts
+            About all rows.
         """
-        if self._held is None:
-            n_rows = len(self.y)
-            count = round(terms.validation_fraction * n_rows)
-            if not 1 <= count < n_rows:
-                raise InputError(
-                    f"holding out {terms.validation_fraction:.0%} of {n_rows} rows "
-                    "leaves nothing to fit or to validate on: use penalty='universal'"
-                )
-            self._held = self.generator.permutation(n_rows) < count
-        return self._held
+        return look(self.X, self.y, columns, **terms)
+
+    def _summarize_all(self, terms: Terms, masks: Sequence[Mask]) -> list[Summary]:
+        total = self.summarize(terms, strict=terms.strict)
+        with warnings.catch_warnings():
+            # All rows together have just been judged; a fold may well be too small.
+            warnings.simplefilter("ignore", SiteWarning)
+            return [total, *(self.summarize(terms, kept) for kept in masks)]
 
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:
             self.X = self.X.copy()
             self._gaps = np.isnan(self.X[:, columns])
         return self._gaps
-
-    def _vote(self, total: Summary, max_votes: int) -> Matrix:
-        vote = np.zeros(max_votes)
-        if max_votes and total.between.any():
-            vote[bic_dimension(total.kernel, total.n_rows, max_votes) - 1] = 1.0
-        return vote
-
-    def _masks(self, terms: Terms) -> list[Mask]:
-        masks: list[Mask] = []
-        if terms.n_folds:
-            fold = self._assign(terms.n_folds)
-            for number in range(terms.n_folds):
-                masks += [fold != number, fold == number]
-        if terms.validation_fraction:
-            masks.append(~self.hold_out(terms))
-        return masks
-
-    def _assign(self, n_folds: int) -> NDArray[np.intp]:
-        """Draw the folds, once: a sum that is asked for again must be the same."""
-        if len(self.y) < 2 * n_folds:
-            raise InputError(
-                f"{n_folds} folds need {2 * n_folds} rows at every site, but one has "
-                f"{len(self.y)}: use fewer folds or penalty='universal'"
-            )
-        if self._fold is None:
-            self._fold = self.generator.permutation(len(self.y)) % n_folds
-        return self._fold

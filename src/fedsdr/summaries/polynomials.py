@@ -12,7 +12,7 @@ ROWS_A_DEGREE = 4
 DECAY = 3.0
 
 # Rows that are worked out at a time.
-CHUNK = 65536
+CHUNK = 16384
 # Ties of so many rows are worked out once and kept; shorter ones when they are met.
 LONG_TIE = 16
 
@@ -24,7 +24,7 @@ class RankPolynomials:
     ----------
     sizes : ndarray of shape (n_ranks,), int
         Rows that share each dense rank 0, 1, ...: one without ties.
-    chunk : int, default=65536
+    chunk : int, default=16384
         Rows that are worked out at a time. For more rows than this the values are not
         kept, which would take more memory than a few columns of x.
 

@@ -20,8 +20,7 @@ class _Scan:
 
     y: NDArray[Any]
     mean: Matrix
-    missing: NDArray[np.intp]
-    infinite: NDArray[np.intp]
+    largest: Matrix
 
 
 @dataclass(slots=True, eq=False)
@@ -69,14 +68,9 @@ class Stream:
         return self._scan().mean
 
     @property
-    def missing(self) -> NDArray[np.intp]:
-        """Missing values in each column."""
-        return self._scan().missing
-
-    @property
-    def infinite(self) -> NDArray[np.intp]:
-        """Infinite values in each column."""
-        return self._scan().infinite
+    def largest(self) -> Matrix:
+        """Largest absolute value in each column; NaN where one is missing."""
+        return self._scan().largest
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
         """Fill gaps from now on, in place of what they were filled with before.
@@ -122,7 +116,7 @@ class Stream:
             The batch, for the caller to write to.
         """
         mean, start = self.mean, 0
-        if (self.missing + self.infinite).any():
+        if not np.isfinite(self.largest).all():
             raise InputError(
                 "X has values that are missing or not finite: leave those rows out or "
                 "fill them in"
@@ -146,17 +140,18 @@ class Stream:
     def _scan(self) -> _Scan:
         if self._scanned is None:
             responses: list[NDArray[Any]] = []
-            counts: Any = 0
+            largest: Any = 0.0
             total: Any = 0.0
             for X, y in self._filled():
                 responses.append(y)
                 with np.errstate(invalid="ignore", over="ignore"):
                     total = total + X.sum(axis=0)
-                counts = counts + np.array([np.isnan(X).sum(0), np.isinf(X).sum(0)])
+                extremes = np.maximum(X.max(axis=0), -X.min(axis=0))
+                largest = np.maximum(largest, extremes)
             if not responses:
                 raise InputError("there are no rows: there is nothing to sum")
             y = np.concatenate(responses)
-            self._scanned = _Scan(y, total / len(y), counts[0], counts[1])
+            self._scanned = _Scan(y, total / len(y), largest)
         return self._scanned
 
     def _filled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
