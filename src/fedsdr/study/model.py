@@ -142,4 +142,5 @@ class ModelSettings(BaseModel):
             max_votes=self.max_directions if self.n_directions == "votes" else 0,
             n_folds=self.n_folds if moments else 0,
             validation_fraction=self.validation_fraction if holdout else 0.0,
+            max_candidates=self.n_penalties,
         )
