@@ -1,6 +1,8 @@
 """A study from files gives the fit on the pooled rows, however often interrupted."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +167,24 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot use"):
         conduct(files.study_file, files.connect(), tmp_path / "file")
+
+
+def test_a_full_disk_is_said_and_the_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = Files(tmp_path, simulate_rows())
+    transport = files.connect()
+    full = files.coordinator / "run"
+
+    def fsync(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if path.suffix == ".partial" and "moments" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fsync)
+        with pytest.raises(InputError, match=r"No space left .*make room there"):
+            files.run(transport)
+    assert not (full / "result.json").exists()
+    files.run(files.connect())
+    assert (full / "result.json").exists()

@@ -12,10 +12,11 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR
 from fedsdr.disclosure import Ledger
+from fedsdr.federation.rehearsal import rehearse
 from fedsdr.metrics import subspace_distance
-from fedsdr.protocols import IncompleteError
+from fedsdr.protocols import IncompleteError, StreamedRows
 from fedsdr.study import CheckError, StudyFile, open_site
-from fedsdr.study.preprocessing import Prepared, Preprocessor, join_batches
+from fedsdr.study.preprocessing import Prepared, Preprocessor, Profile
 
 ROSTER = {name: bytes([i] * 32).hex() for i, name in enumerate(NAMES)}
 
@@ -159,9 +160,11 @@ def test_batches_add_up() -> None:
         for i in (0, 2, 4)
     ]
     whole = prepare(agreed, **frame)
-    joined = join_batches(parts)
-    np.testing.assert_array_equal(joined.X, whole.X)
-    assert joined.profile == whole.profile
+    np.testing.assert_array_equal(np.concatenate([p.X for p in parts]), whole.X)
+    profile = Profile.of(["a", "b", "y"])
+    for part in parts:
+        profile.add(part.profile)
+    assert profile == whole.profile
 
 
 def test_a_default_of_means_leaves_categories_and_target_alone() -> None:
@@ -267,3 +270,19 @@ def test_the_coordinator_must_send_means_that_fit(tmp_path: Path) -> None:
 
     with pytest.raises(IncompleteError, match="not one that this protocol has"):
         files.run(exchange)
+
+
+def test_rows_that_do_not_fit_in_memory_give_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = with_gaps(simulate_rows(), "x1")
+    columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(6)}
+    files = Files(tmp_path, rows, columns=columns)
+    expected = files.run()
+    monkeypatch.setattr("fedsdr.study.rows.MEBIBYTE", 2)
+    streamed = open_site(files.site_file("north"), rehearsal=True)
+    assert isinstance(streamed._party._rows, StreamedRows)
+    result = rehearse(files.study_file, [files.site_file(name) for name in NAMES])
+    assert result.selected == expected.selected
+    assert subspace_distance(result.directions, expected.directions) < 1e-8
+    assert result.n_rows == expected.n_rows == len(rows)

@@ -8,12 +8,12 @@ import numpy as np
 
 from fedsdr.disclosure import Ledger, LedgerError, Violation
 from fedsdr.exceptions import InputError
-from fedsdr.protocols import SiteRows
+from fedsdr.protocols import Rows
 from fedsdr.protocols.secure import RuleGate
 from fedsdr.protocols.secure.site import check_range, fill_with_own_means
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import Profile
-from fedsdr.study.rows import prepare_rows
+from fedsdr.study.rows import SiteData
 from fedsdr.study.site import check_identity
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
@@ -84,13 +84,13 @@ def dry_run(site_file: str | Path) -> DryRun:
     site = read_site(site_file)
     study = site.read_study()
     check_identity(site, study, Identity.load(site.at(site.identity)))
-    prepared = prepare_rows(site, study)
-    problems = prepared.profile.problems()
+    data = SiteData(site, study)
+    profile = data.profile()
+    problems = profile.problems()
     if problems:
-        return DryRun(site, study, prepared.profile, tuple(problems), None)
+        return DryRun(site, study, profile, tuple(problems), None)
     # Only counts of the folds matter here, not which rows they hold.
-    generator = np.random.default_rng(0)
-    rows = SiteRows(prepared.X, prepared.y, generator, site.name, study.features)
+    rows = data.rows(np.random.default_rng(0))
     agreed = study.to_study()
     path = site.at(site.ledger)
     fill_with_own_means(agreed, rows)
@@ -104,10 +104,10 @@ def dry_run(site_file: str | Path) -> DryRun:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, prepared.profile, tuple(problems), tuple(violations))
+    return DryRun(site, study, profile, tuple(problems), tuple(violations))
 
 
-def _try_sums(study: StudyFile, rows: SiteRows) -> None:
+def _try_sums(study: StudyFile, rows: Rows) -> None:
     """Compute what would be masked, to see whether it can be."""
     agreed = study.to_study()
     with warnings.catch_warnings():

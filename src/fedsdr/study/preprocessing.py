@@ -9,7 +9,7 @@ the same result as scaling the rows and needs no further round.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -59,6 +59,23 @@ class Profile:
     n_dropped: int = 0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """Start to count.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Columns of the study, the target among them.
+
+        Returns
+        -------
+        Profile
+            Of no rows.
+        """
+        kinds = ("missing", *PROBLEMS)
+        return cls(counts={name: dict.fromkeys(kinds, 0) for name in names})
+
     @property
     def n_kept(self) -> int:
         """Rows that go into the sums."""
@@ -75,9 +92,8 @@ class Profile:
         self.n_rows += other.n_rows
         self.n_dropped += other.n_dropped
         for name, found in other.counts.items():
-            own = self.counts.setdefault(name, dict.fromkeys(found, 0))
             for kind, count in found.items():
-                own[kind] += count
+                self.counts[name][kind] += count
 
     def problems(self) -> list[str]:
         """Say what stands in the way of a study.
@@ -192,43 +208,21 @@ class Preprocessor:
         for name, column in read.items():
             if study.missing_in(name) == "drop":
                 kept &= ~column.missing
-        profile = Profile(batch.num_rows, int((~kept).sum()))
+        profile = Profile.of(read)
+        profile.n_rows, profile.n_dropped = batch.num_rows, int((~kept).sum())
         for name, column in read.items():
-            refuses = study.missing_in(name) == "refuse"
-            counts = {kind: int((bad & kept).sum()) for kind, bad in column.bad.items()}
-            counts["gaps"] = int((column.missing & kept).sum()) if refuses else 0
+            counts = profile.counts[name]
             counts["missing"] = int(column.missing.sum())
-            profile.counts[name] = dict.fromkeys(PROBLEMS, 0) | counts
+            if study.missing_in(name) == "refuse":
+                counts["gaps"] = int((column.missing & kept).sum())
+            for kind, bad in column.bad.items():
+                counts[kind] = int((bad & kept).sum())
         blocks = [
             _block(read[name].values[kept], column)
             for name, column in study.columns.items()
         ]
         y = _response(read[study.target.name].values[kept], study.target)
         return Prepared(np.column_stack(blocks), y, profile)
-
-
-def join_batches(parts: Iterable[Prepared]) -> Prepared:
-    """Put prepared batches together.
-
-    Parameters
-    ----------
-    parts : iterable of Prepared
-        One at least.
-
-    Returns
-    -------
-    Prepared
-        All rows, in order.
-    """
-    listed = list(parts)
-    profile = Profile()
-    for part in listed:
-        profile.add(part.profile)
-    return Prepared(
-        np.concatenate([part.X for part in listed]),
-        np.concatenate([part.y for part in listed]),
-        profile,
-    )
 
 
 def _read_column(column: pa.Array, variable: Variable) -> _Read:

@@ -14,7 +14,7 @@ from fedsdr.protocols.secure import RuleGate, SecureSite
 from fedsdr.result import Result, provenance
 from fedsdr.secure_sum import Identity
 from fedsdr.study.files import CheckError, write_atomically
-from fedsdr.study.rows import read_rows
+from fedsdr.study.rows import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 
@@ -107,7 +107,7 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     ledger = Ledger() if rehearsal else open_ledger(site)
     # The same folds in every process: a sum that is asked for again must be the same.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
-    rows = read_rows(site, study, np.random.default_rng(seed))
+    rows = SiteData(site, study).rows(np.random.default_rng(seed))
     gate = RuleGate(site.read_policy(), ledger)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictInt
 
 from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
@@ -34,6 +34,9 @@ class SiteFile(BaseModel):
         Where to put the result that the coordinator publishes.
     log : str, default="site.log"
         Where to say what went wrong, for the steward alone.
+    memory : int, default=256
+        Mebibytes that rows may take in memory; more of them are read anew, batch by
+        batch, for every sum.
     columns : dict of str to str
         For columns of the study that have another name in the data: that name.
     policy : dict
@@ -50,6 +53,7 @@ class SiteFile(BaseModel):
     ledger: str = "ledger"
     result: str = "result.json"
     log: str = "site.log"
+    memory: StrictInt = Field(default=256, ge=1)
     columns: dict[str, str] = Field(default_factory=dict)
     policy: dict[str, Any] = Field(default_factory=dict)
 

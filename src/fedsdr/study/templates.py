@@ -55,6 +55,7 @@ identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
 ledger = "ledger"          # every release, for good: keep it
 result = "result.json"     # where the published result will be
 log = "site.log"           # what went wrong, for you alone
+memory = 256               # mebibytes for rows; more of them are read batch by batch
 
 [data]
 kind = "csv"               # or "parquet", "arrow", "sql"
