@@ -29,7 +29,7 @@ class Study:
     roster : mapping of str to bytes
         Public identity of every site.
     threshold : int or None, default=None
-        Sites that must stay to the end; more than half of them, and at least 3, if not
+        Sites that must stay to the end; two thirds of them, and at least 3, if not
         given.
     units : tuple of str, default=()
         Unit of every column, where the study fixes units.
