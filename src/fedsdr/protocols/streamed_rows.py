@@ -222,7 +222,8 @@ class StreamedRows(Rows):
             on_degenerate="raise" if strict else "zero",
             site=self.label,
         )
-        return Part(weights, kept)
+        # Ranks are what takes memory beside the responses, in every part.
+        return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def batch_rows(n_columns: int, memory: int = MEMORY) -> int:

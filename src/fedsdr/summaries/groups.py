@@ -38,7 +38,7 @@ class GroupJob:
         ranks = self.weights.ranks
         self.sizes = np.bincount(ranks)
         if self.kept is None:
-            self.label = ranks.astype(np.int32)
+            self.label = ranks.astype(np.int32, copy=False)
         else:
             self.label = np.full(len(self.kept), -1, dtype=np.int32)
             self.label[self.kept] = ranks

@@ -28,7 +28,7 @@ def gram(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def group_means(
-    X: NDArray[np.float64], labels: NDArray[np.intp]
+    X: NDArray[np.float64], labels: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Average the rows of every group.
 
@@ -54,7 +54,7 @@ def group_means(
 
 
 def between_slices(
-    X: NDArray[np.float64], labels: NDArray[np.intp]
+    X: NDArray[np.float64], labels: NDArray[np.integer]
 ) -> NDArray[np.float64]:
     r"""Compute n_i times the between-slice covariance.
 
@@ -84,7 +84,7 @@ def between_slices(
 
 
 def within_pairs(
-    X: NDArray[np.float64], ranks: NDArray[np.intp], *, ordered: bool
+    X: NDArray[np.float64], ranks: NDArray[np.integer], *, ordered: bool
 ) -> NDArray[np.float64]:
     r"""Compute n_i Q_i from differences of neighbours in the response.
 

@@ -108,7 +108,7 @@ class RankPolynomials:
         return np.asarray(powers, dtype=np.float64)
 
 
-def rank_polynomials(ranks: NDArray[np.intp]) -> Matrix:
+def rank_polynomials(ranks: NDArray[np.integer]) -> Matrix:
     """Evaluate the functions in all rows at once, see `RankPolynomials`.
 
     Parameters

@@ -108,10 +108,10 @@ class Moments:
 class _Smooth:
     """Products of smooth functions with the rows of a part."""
 
-    def __init__(self, ranks: NDArray[np.intp], n_features: int) -> None:
+    def __init__(self, ranks: NDArray[np.integer], n_features: int) -> None:
         self._polynomials = RankPolynomials(np.bincount(ranks))
         degree = self._polynomials.degree
-        self._ranks = ranks.astype(np.int32)
+        self._ranks = ranks
         self._seen = 0
         self._product = np.zeros((degree, n_features))
         self._sums = np.zeros(degree)

@@ -33,7 +33,7 @@ class Weights:
     """
 
     form: Literal["none", "groups", "functions", "pairs"]
-    ranks: NDArray[np.intp]
+    ranks: NDArray[np.integer]
     ordered: bool = True
 
 
