@@ -14,6 +14,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import typer
+
+from fedsdr.cli import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,6 +85,15 @@ def test_every_block_gives_what_is_shown(tmp_path, monkeypatch) -> None:
         assert_same_text(now, shown)
 
 
+def assert_command_exists(words: list[str]) -> None:
+    """Follow a line to its command, and look for its options."""
+    command = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= known
+
+
 def test_the_commands_to_install_exist() -> None:
     lines = [
         line.split("#")[0].split()
@@ -93,6 +105,8 @@ def test_the_commands_to_install_exist() -> None:
     for words in lines:
         if words[0] == "make":
             assert words[1] in targets
+        elif words[0] == "fedsdr":
+            assert_command_exists(words[1:])
         else:
             assert words == ["pip", "install", "-c", "constraints.txt", "."]
 
