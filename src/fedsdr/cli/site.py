@@ -13,6 +13,7 @@ from rich.text import Text
 from fedsdr.cli.screen import Screen
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_init import init
+from fedsdr.cli.site_join import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ def site() -> None:
 
 app.command()(init)
 app.command()(check)
+app.command()(join)
 
 
 @app.command()

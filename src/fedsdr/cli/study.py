@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import tables
+from fedsdr.cli import study_run, tables
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_simulate import simulate
 
@@ -85,6 +85,12 @@ def check(
 
 
 study_app.command()(simulate)
+study_app.command()(study_run.provision)
+study_app.command()(study_run.start)
+study_app.command()(study_run.submit)
+study_app.command()(study_run.status)
+study_app.command()(study_run.resume)
+study_app.command()(study_run.fetch)
 
 
 def _read_header(path: Path, target: str) -> list[str]:

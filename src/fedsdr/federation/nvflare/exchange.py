@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
@@ -58,13 +59,14 @@ class _Inbox:
             self._changed.wait_for(lambda: not self._missing, seconds)
             return not self._missing
 
-    def close(self) -> None:
-        """Give up on sites that have not answered."""
+    def give_up(self, sites: Iterable[str]) -> None:
+        """Wait no longer for sites, if they have not answered yet."""
         with self._changed:
-            self.failures.update(dict.fromkeys(self._missing, "TIMEOUT"))
-            if self._missing:
-                self._progress.failed(self._missing, "TIMEOUT")
-            self._missing = set()
+            lost = self._missing.intersection(sites)
+            self._missing -= lost
+            if lost:
+                self.failures.update(dict.fromkeys(lost, "TIMEOUT"))
+                self._progress.failed(lost, "TIMEOUT")
 
 
 class TaskExchange:
@@ -115,25 +117,33 @@ class TaskExchange:
         self._progress.asked(name, {site: len(one) for site, one in packed.items()})
         engine = self._fl_ctx.get_engine()
         here = {client.name for client in engine.get_clients()}
-        inbox = _Inbox(set(packed) & here, self._progress)
-        inbox.failures.update(dict.fromkeys(set(packed) - here, "TIMEOUT"))
-        self._progress.failed(inbox.failures, "TIMEOUT")
-        tasks = [
-            self._send(name, site, packed[site], timeout, inbox)
+        inbox = _Inbox(set(packed), self._progress)
+        inbox.give_up(set(packed) - here)
+        tasks = {
+            site: self._send(name, site, packed[site], timeout, inbox)
             for site in packed
             if site in here
-        ]
+        }
+        self._wait(inbox, tasks, timeout)
+        inbox.give_up(packed)
+        for task in tasks.values():
+            if task.completion_status is None:
+                self._controller.cancel_task(task)
+        return inbox.replies, inbox.failures
+
+    def _wait(self, inbox: _Inbox, tasks: dict[str, Task], timeout: float) -> None:
         deadline = time.monotonic() + timeout
         while not inbox.wait(min(PATIENCE, max(0.0, deadline - time.monotonic()))):
             if self._abort.triggered:
                 raise AbortedError
             if time.monotonic() >= deadline:
-                break
-        inbox.close()
-        for task in tasks:
-            if task.completion_status is None:
-                self._controller.cancel_task(task)
-        return inbox.replies, inbox.failures
+                return
+            # NVFLARE ends the task of a site whose heart has stopped.
+            inbox.give_up(
+                site
+                for site, task in tasks.items()
+                if task.completion_status is not None
+            )
 
     def _send(
         self, name: str, site: str, packed: bytes, timeout: float, inbox: _Inbox

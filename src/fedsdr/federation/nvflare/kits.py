@@ -27,6 +27,9 @@ PERMISSIONS = {
     },
 }
 
+# Seconds after which a silent site is gone; NVFLARE would give it ten minutes.
+HEART_BEAT_TIMEOUT = 60
+
 # They send log files of a site to the server, and receive them there.
 LOG_COMPONENTS = ("site_log_streamer", "log_receiver")
 
@@ -62,9 +65,13 @@ def secure_server(kit: Path) -> None:
     storage = kit.resolve() / "storage"
     snapshots = resources["snapshot_persistor"]["args"]["storage"]["args"]
     snapshots["root_dir"] = str(storage / "snapshots")
+    resources["servers"][0]["heart_beat_timeout"] = HEART_BEAT_TIMEOUT
     for component in resources["components"]:
         if component["id"] == "job_manager":
             component["args"]["uri_root"] = str(storage / "jobs")
+        if component["id"] == "job_scheduler":
+            # Two jobs would ask the sites for the same sums.
+            component["args"]["max_jobs"] = 1
     _write(kit, "resources.json", resources)
     _write(kit, "authorization.json", PERMISSIONS)
 
@@ -120,6 +127,24 @@ def read_address(kit: Path) -> tuple[str, int]:
             host, _, port = target.rpartition(":")
             return host, int(port)
     raise InputError(f"{kit} is not a node's kit: study provision makes them")
+
+
+def read_site_name(kit: Path) -> str:
+    """Look up whose kit it is.
+
+    Parameters
+    ----------
+    kit : Path
+        Of a site.
+
+    Returns
+    -------
+    str
+        Name of the site, as in its certificate.
+    """
+    check_kit(kit, server=False)
+    content = json.loads((kit / "startup" / "fed_client.json").read_text())
+    return str(content["client"]["fqsn"])
 
 
 def _read_defaults(kit: Path) -> dict[str, Any]:

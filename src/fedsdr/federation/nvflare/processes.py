@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +15,19 @@ from pathlib import Path
 
 import psutil
 
-from fedsdr.federation.nvflare.kits import check_kit, read_address, secure_server
+from fedsdr.federation.nvflare.kits import (
+    check_kit,
+    read_address,
+    read_site_name,
+    secure_server,
+)
 from fedsdr.federation.nvflare.ports import check_port, listens
 
 #: In the environment of a node and of all processes that it starts.
 MARK = "FEDSDR_NODE"
+
+# What NVFLARE's client says once.
+JOINED = b"Successfully registered client"
 
 # Seconds.
 GRACE = 5.0
@@ -54,12 +63,15 @@ class Node:
         Finds the others, also when the first one is gone.
     log : Path
         What they say.
+    begin : int, default=0
+        Bytes of the log that are older.
     """
 
     name: str
     process: "subprocess.Popen[bytes]"
     mark: str
     log: Path
+    begin: int = 0
 
     def is_running(self) -> bool:
         """Look whether the node runs.
@@ -70,6 +82,16 @@ class Node:
             Whether its first process does.
         """
         return self.process.poll() is None
+
+    def has_joined(self) -> bool:
+        """Look whether a site's node has been accepted by the coordinator's.
+
+        Returns
+        -------
+        bool
+            Whether its log says so: a site has nobody else to ask.
+        """
+        return self.log.is_file() and JOINED in self.log.read_bytes()[self.begin :]
 
     def kill(self) -> None:
         """End the node at once, as a power cut would."""
@@ -110,8 +132,9 @@ def start_node(
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = {**os.environ, **VARIABLES, "PATH": path, **variables, MARK: mark}
     with log.open("ab") as stream:
+        begin = stream.tell()
         process = subprocess.Popen(
-            ["bash", str(kit / "startup" / "sub_start.sh"), "--once"],
+            [*_leash(), "bash", str(kit / "startup" / "sub_start.sh"), "--once"],
             cwd=kit,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -119,7 +142,14 @@ def start_node(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    return Node("coordinator" if server else kit.name, process, mark, log)
+    name = "the coordinator" if server else read_site_name(kit)
+    return Node(name, process, mark, log, begin)
+
+
+def _leash() -> list[str]:
+    """Let a node end with this process, even if that is killed (on Linux)."""
+    tool = shutil.which("setpriv")
+    return [] if tool is None else [tool, "--pdeathsig", "KILL", "--"]
 
 
 def stop_nodes(nodes: Iterable[Node], grace: float = GRACE) -> None:

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -123,8 +124,10 @@ class Progress:
     def _write(self) -> None:
         self._now.updated = time.time()
         partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(asdict(self._now)))
-        partial.replace(self.path)
+        # A full disk must not lose an answer; what has to be kept is not kept here.
+        with suppress(OSError):
+            partial.write_text(json.dumps(asdict(self._now)))
+            partial.replace(self.path)
 
 
 def read_progress(folder: Path) -> Snapshot | None:

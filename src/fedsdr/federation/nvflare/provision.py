@@ -56,8 +56,8 @@ class Network:
                 f"{', '.join(map(repr, bad))} cannot be the name of a site: use "
                 "letters, digits, hyphens and underscores, at most 63"
             )
-        if len(set(self.sites)) < len(self.sites):
-            raise InputError("two sites have the same name")
+        if len({*self.sites, self.host}) <= len(self.sites):
+            raise InputError("two sites, or a site and the host, have the same name")
         if not self.sites:
             raise InputError("the study has no sites")
         if not 0 < self.port < 2**16:

@@ -1,11 +1,13 @@
 """What the analyst does: submit a study, look how it is, fetch the result."""
 
+import io
 import json
+import logging
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,21 @@ from typing import Any
 from nvflare.fuel.flare_api.api_spec import (
     AuthenticationError,
     AuthorizationError,
+    InternalError,
     InvalidJobDefinition,
     JobNotFound,
     NoConnection,
+    NoReply,
+    SessionClosed,
 )
 from nvflare.fuel.flare_api.flare_api import new_secure_session
 
 from fedsdr.exceptions import InputError
 from fedsdr.federation.nvflare.jobs import write_job
 from fedsdr.federation.nvflare.settings import RESULT_FILE
+
+# Its threads would otherwise write to the terminal.
+logging.getLogger("nvflare").addHandler(logging.NullHandler())
 
 # Seconds between two questions.
 LOOK = 0.5
@@ -82,8 +90,19 @@ class Session:
         tuple of str
             Sorted.
         """
-        info = self._connection.get_system_info()
+        info = self._ask(self._connection.get_system_info)
         return tuple(sorted(client.name for client in info.client_info))
+
+    def running(self) -> tuple[str, ...]:
+        """List jobs that run now.
+
+        Returns
+        -------
+        tuple of str
+            Their numbers.
+        """
+        info = self._ask(self._connection.get_system_info)
+        return tuple(job.job_id for job in info.job_info)
 
     def wait_for_sites(
         self,
@@ -150,7 +169,7 @@ class Session:
             Its number.
         """
         try:
-            return str(self._connection.submit_job(str(job.resolve())))
+            return str(self._ask(self._connection.submit_job, str(job.resolve())))
         except AuthorizationError:
             raise SessionError("this person may not start a study") from None
         except InvalidJobDefinition as error:
@@ -170,7 +189,7 @@ class Session:
             Now.
         """
         try:
-            meta = self._connection.get_job_meta(job)
+            meta = self._ask(self._connection.get_job_meta, job)
         except JobNotFound:
             raise InputError(f"there is no job {job}: see study status") from None
         details = meta.get("job_deploy_detail") or []
@@ -216,7 +235,7 @@ class Session:
         job : str
             Its number.
         """
-        self._connection.abort_job(job)
+        self._ask(self._connection.abort_job, job)
 
     def fetch(self, job: str, target: Path) -> Path:
         """Download the result of a job.
@@ -234,12 +253,21 @@ class Session:
             The file.
         """
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(self._connection.download_job_result(job, folder))
+            place = Path(self._ask(self._connection.download_job_result, job, folder))
             found = sorted(place.rglob(RESULT_FILE))
             if not found:
                 raise InputError(f"job {job} has no result: see study status")
             shutil.copyfile(found[0], target)
         return target
+
+    def _ask(self, question: Callable[..., Any], *arguments: str) -> Any:
+        try:
+            return question(*arguments)
+        except (InternalError, NoConnection, NoReply, SessionClosed) as error:
+            raise SessionError(
+                f"the coordinator's node does not answer ({type(error).__name__}): is "
+                "study start still running?"
+            ) from None
 
 
 @contextmanager
@@ -266,9 +294,10 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
         ) from None
     where = f"{admin['host']}:{admin['port']}"
     try:
-        connection = new_secure_session(
-            admin["username"], str(kit.resolve()), timeout=timeout
-        )
+        with redirect_stdout(io.StringIO()):
+            connection = new_secure_session(
+                admin["username"], str(kit.resolve()), timeout=timeout
+            )
     except NoConnection:
         raise SessionError(
             f"the coordinator does not answer at {where}: is study start running?"

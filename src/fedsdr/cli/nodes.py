@@ -1,0 +1,138 @@
+"""What the commands that run nodes share: folders, complaints, and what is shown."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedsdr.cli.screen import FAILED, Screen
+from fedsdr.exceptions import InputError
+
+if TYPE_CHECKING:
+    from fedsdr.federation.nvflare.progress import Snapshot
+    from fedsdr.federation.nvflare.provision import Kits
+
+StudyArgument = Annotated[
+    Path,
+    typer.Argument(metavar="STUDY.toml", help="Study file.", show_default=False),
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for kits, logs and finished rounds; 'federation' beside the study "
+        "file if not given.",
+        show_default=False,
+    ),
+]
+PatienceOption = Annotated[
+    float, typer.Option(help="Seconds to wait for sites and for the coordinator.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only that.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the coordinator of a study keeps what belongs to it."""
+
+    study_file: Path
+    folder: Path
+
+    @property
+    def kits(self) -> "Kits":
+        """Kits of all nodes."""
+        from fedsdr.federation.nvflare.provision import Kits
+
+        return Kits(self.folder / "kits")
+
+    @property
+    def state(self) -> Path:
+        """Folder of finished rounds, progress and result."""
+        return self.folder / "state"
+
+    @property
+    def log(self) -> Path:
+        """What the coordinator's node says."""
+        return self.folder / "coordinator.log"
+
+    def read_job(self) -> str:
+        """Look up the number of the last job."""
+        try:
+            return (self.folder / "job").read_text().strip()
+        except FileNotFoundError:
+            raise InputError(
+                f"nothing has been submitted from {self.folder}: see fedsdr study "
+                "submit"
+            ) from None
+
+    def write_job(self, job: str) -> None:
+        """Remember the number of a job."""
+        (self.folder / "job").write_text(f"{job}\n")
+
+
+def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:
+    """Find a study's folder, which ``study provision`` has made."""
+    place = Place(study_file, folder or study_file.parent / "federation")
+    if made and not place.kits.folder.is_dir():
+        raise InputError(
+            f"{place.folder} has no kits: run fedsdr study provision {study_file}"
+        )
+    return place
+
+
+@contextmanager
+def running_nodes(screen: Screen) -> Iterator[None]:
+    """Turn complaints of nodes into one line and an exit code."""
+    with screen.polite():
+        if find_spec("nvflare") is None:
+            raise InputError(
+                "this needs NVIDIA FLARE: install it with pip install "
+                "'fedsdr[federation]', here and at every site"
+            )
+        from fedsdr.federation.nvflare.processes import NodeError
+        from fedsdr.federation.nvflare.session import SessionError
+
+        try:
+            yield
+        except (NodeError, SessionError) as error:
+            screen.complain(str(error))
+            raise typer.Exit(FAILED) from None
+
+
+def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[], None]:
+    """Make a function that says what is new about a study since the last call."""
+    last: list[str] = [""]
+    # What an earlier job has left there is not news.
+    start = time.time()
+
+    def tell() -> None:
+        snapshot = look()
+        if snapshot is None or snapshot.updated < start or screen.quiet:
+            return
+        line = describe(snapshot)
+        if line != last[0]:
+            last[0] = line
+            screen.err.print(line, style="dim", markup=False, soft_wrap=True)
+
+    return tell
+
+
+def describe(snapshot: "Snapshot") -> str:
+    """Say in one line where a study is."""
+    answered = sum(word == "answered" for word in snapshot.sites.values())
+    lost = {
+        site: word
+        for site, word in snapshot.sites.items()
+        if word not in ("answered", "waiting")
+    }
+    line = (
+        f"message {snapshot.exchange}, {snapshot.message}: {answered} of "
+        f"{len(snapshot.sites)} sites have answered"
+    )
+    if lost:
+        line += "; " + ", ".join(f"{site}: {code}" for site, code in lost.items())
+    return line

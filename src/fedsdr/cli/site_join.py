@@ -1,0 +1,83 @@
+"""``fedsdr site join``: take part in a study."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedsdr.cli.nodes import running_nodes
+from fedsdr.cli.screen import Screen
+from fedsdr.exceptions import InputError
+
+if TYPE_CHECKING:
+    from fedsdr.federation.nvflare.processes import Nodes
+
+# Seconds between two looks, and until the first doubts.
+LOOK = 0.5
+DOUBT = 60.0
+
+
+def join(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
+    ],
+    kit: Annotated[
+        Path,
+        typer.Argument(
+            metavar="KIT", help="Folder from the coordinator.", show_default=False
+        ),
+    ],
+) -> None:
+    """Run the site's node until it is stopped with Ctrl-C.
+
+    The site connects to the coordinator and answers what its rules allow; nobody
+    connects to the site. The exit code is 1 if the node ends by itself, and 2 if files
+    do not fit together.
+    """
+    screen = Screen()
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare.kits import read_site_name
+        from fedsdr.federation.nvflare.processes import nodes_together
+        from fedsdr.federation.nvflare.settings import SITE_FILE
+        from fedsdr.study import read_site
+
+        site = read_site(file)
+        site.read_study()
+        owner = read_site_name(kit)
+        if owner != site.name:
+            raise InputError(
+                f"{kit} is the kit of '{owner}' and {file} is of '{site.name}': use "
+                "those of the same site"
+            )
+        try:
+            with nodes_together() as nodes:
+                variables = {SITE_FILE: str(file.resolve())}
+                nodes.start(kit, variables, log=kit / "node.log")
+                _wait(screen, nodes, kit)
+        except KeyboardInterrupt:
+            screen.say("Left.")
+
+
+def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
+    from fedsdr.federation.nvflare.kits import read_address
+    from fedsdr.federation.nvflare.ports import listens
+
+    host, port = read_address(kit)
+    node = nodes.running[0]
+    start, joined, doubted = time.monotonic(), False, False
+    while True:
+        nodes.check()
+        if not joined and node.has_joined():
+            joined = True
+            screen.say(f"Joined {host}:{port}. Leave with Ctrl-C.")
+        if not joined and not doubted and time.monotonic() - start > DOUBT:
+            doubted = True
+            if listens(host, port):
+                reason = "answers, but does not accept this kit"
+            else:
+                reason = "cannot be reached"
+            screen.complain(f"{host}:{port} {reason}; still trying, see {node.log}")
+        time.sleep(LOOK)

@@ -1,0 +1,301 @@
+"""``fedsdr study provision, start, submit, status, resume, fetch``: run a study."""
+
+import json as json_format
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedsdr.cli.nodes import (
+    FolderOption,
+    JsonOption,
+    PatienceOption,
+    Place,
+    StudyArgument,
+    describe,
+    find_place,
+    running_nodes,
+    teller,
+)
+from fedsdr.cli.screen import FAILED, Screen, check_writable
+from fedsdr.exceptions import InputError
+
+if TYPE_CHECKING:
+    from fedsdr.federation.nvflare.processes import Nodes
+    from fedsdr.federation.nvflare.session import JobStatus, Session
+
+# Seconds between two looks.
+LOOK = 2.0
+
+
+def provision(
+    *,
+    file: StudyArgument,
+    host: Annotated[
+        str, typer.Option(help="Name or address under which sites reach this machine.")
+    ] = "localhost",
+    port: Annotated[int, typer.Option(help="Port that they connect to.")] = 8002,
+    folder: FolderOption = None,
+) -> None:
+    """Make certificates and a kit for the coordinator and for every site."""
+    screen = Screen()
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare import provision as making
+        from fedsdr.study import read_study
+
+        study = read_study(file)
+        place = find_place(file, folder, made=False)
+        sites = study.to_study().sites
+        network = making.Network(study.name, sites, host, port)
+        with screen.stage("Making kits") as stage:
+            kits = making.provision(network, place.kits.folder)
+            stage.done = f"Made kits for {len(sites)} sites"
+    screen.say("Hand each site its own kit, in a way that nobody else can read:")
+    for site in sites:
+        screen.say(f"    {kits.site(site)}")
+    screen.say("Start the coordinator:")
+    screen.say(f"    fedsdr study start {file}{_option(folder)}")
+    screen.say("And at each site:")
+    screen.say("    fedsdr site join site.toml KIT")
+
+
+def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
+    """Run the coordinator's node until it is stopped with Ctrl-C.
+
+    The exit code is 1 if the node ends by itself.
+    """
+    screen = Screen()
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare.kits import read_address
+        from fedsdr.federation.nvflare.processes import nodes_together
+        from fedsdr.federation.nvflare.session import open_session
+        from fedsdr.federation.nvflare.settings import STUDY_FILE, STUDY_FOLDER
+        from fedsdr.study import read_study
+
+        read_study(file)
+        place = find_place(file, folder)
+        variables = {
+            STUDY_FILE: str(file.resolve()),
+            STUDY_FOLDER: str(place.state.resolve()),
+        }
+        try:
+            with nodes_together() as nodes:
+                server = place.kits.server
+                nodes.start(server, variables, server=True, log=place.log)
+                nodes.wait_for_server(server, 60.0)
+                host, port = read_address(server)
+                screen.say(f"The coordinator listens on {host}:{port}.")
+                screen.say("Stop it with Ctrl-C. To run the study, elsewhere:")
+                screen.say(f"    fedsdr study submit {file}{_option(folder)}")
+                with open_session(place.kits.analyst) as session:
+                    _watch(screen, nodes, session)
+        except KeyboardInterrupt:
+            screen.say("Stopped.")
+
+
+def submit(
+    *,
+    file: StudyArgument,
+    folder: FolderOption = None,
+    patience: PatienceOption = 600.0,
+    wait: Annotated[bool, typer.Option(help="Whether to wait for the result.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Run the study, once its sites have joined.
+
+    Sites that have not joined in time are left out, as long as the study's minimum is
+    there. The exit code is 1 if the study fails.
+    """
+    _run(file, folder, patience, wait=wait, json=json)
+
+
+def resume(
+    *,
+    file: StudyArgument,
+    folder: FolderOption = None,
+    patience: PatienceOption = 600.0,
+    wait: Annotated[bool, typer.Option(help="Whether to wait for the result.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Go on with a study that was interrupted.
+
+    Sums that were finished are not asked for again. The exit code is 1 if the study
+    fails again.
+    """
+    with Screen(quiet=json).polite():
+        find_place(file, folder).read_job()
+    _run(file, folder, patience, wait=wait, json=json)
+
+
+def status(
+    *, file: StudyArgument, folder: FolderOption = None, json: JsonOption = False
+) -> None:
+    """Say which sites have joined, and how far the study is."""
+    screen = Screen(quiet=json)
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare.progress import read_progress
+        from fedsdr.federation.nvflare.session import open_session
+
+        place = find_place(file, folder)
+        snapshot = read_progress(place.state)
+        with open_session(place.kits.analyst) as session:
+            sites, running = session.sites(), session.running()
+    found: dict[str, Any] = {
+        "joined": list(sites),
+        "running": bool(running),
+        "progress": None if snapshot is None else asdict(snapshot),
+    }
+    if json:
+        typer.echo(json_format.dumps(found))
+        return
+    screen.say(f"joined: {', '.join(sites) or 'nobody'}")
+    if snapshot is None:
+        screen.say("The study has not begun. Next:")
+        screen.say(f"    fedsdr study submit {file}{_option(folder)}")
+        return
+    state = snapshot.state
+    if state == "running" and not running:
+        state = "interrupted"
+    screen.say(f"{state}: {describe(snapshot)}")
+    if snapshot.problem:
+        screen.say(f"problem: {snapshot.problem}")
+    _hint(screen, state, file, folder)
+
+
+def fetch(
+    *,
+    file: StudyArgument,
+    folder: FolderOption = None,
+    out: Annotated[Path, typer.Option(help="File for the result.")] = Path(
+        "result.json"
+    ),
+) -> None:
+    """Fetch the result of the study from the coordinator's node."""
+    screen = Screen()
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare.session import open_session
+        from fedsdr.result import Result
+        from fedsdr.study import read_study
+
+        check_writable(out)
+        place = find_place(file, folder)
+        job = place.read_job()
+        with open_session(place.kits.analyst) as session:
+            if not session.status(job).is_complete:
+                raise InputError(
+                    f"the study has no result yet: see fedsdr study status {file}"
+                )
+            session.fetch(job, out)
+        known = Result.from_json(out).settings.get("study", {})
+        if known.get("digest") != read_study(file).digest:
+            raise InputError(f"{out} is not the result of the study in {file}")
+    screen.say(f"Wrote {out}.")
+
+
+def _run(
+    file: Path, folder: Path | None, patience: float, *, wait: bool, json: bool
+) -> None:
+    screen = Screen(quiet=json)
+    with running_nodes(screen):
+        from fedsdr.federation.nvflare.progress import read_progress
+        from fedsdr.federation.nvflare.session import open_session
+        from fedsdr.study import read_study
+
+        study = read_study(file).to_study()
+        place = find_place(file, folder)
+        with open_session(place.kits.analyst) as session:
+            if session.running():
+                raise InputError(
+                    f"the study is running: see fedsdr study status {file}"
+                )
+            with screen.stage("Waiting for the sites") as stage:
+                sites = _gather(session, study.sites, study.agreed_threshold, patience)
+                stage.done = f"{len(sites)} of {len(study.sites)} sites have joined"
+            job = session.submit(study.name, sites, minimum=study.agreed_threshold)
+            place.write_job(job)
+            if not wait:
+                screen.say(f"Submitted as {job}. To see how it is:")
+                screen.say(f"    fedsdr study status {file}{_option(folder)}")
+                return
+            tell = teller(screen, lambda: read_progress(place.state))
+            ended = session.wait(job, float("inf"), watch=tell)
+        snapshot = read_progress(place.state)
+    problem = "" if snapshot is None else snapshot.problem
+    _show_end(screen, ended, problem, place, json=json)
+
+
+def _gather(
+    session: "Session", sites: tuple[str, ...], minimum: int, patience: float
+) -> tuple[str, ...]:
+    """Wait for all sites, and be content with the minimum if some do not come."""
+    from fedsdr.federation.nvflare.session import SessionError
+
+    try:
+        session.wait_for_sites(sites, patience)
+    except SessionError:
+        here = tuple(site for site in session.sites() if site in sites)
+        if len(here) < minimum:
+            raise
+        return here
+    return sites
+
+
+def _show_end(
+    screen: Screen, ended: "JobStatus", problem: str, place: Place, *, json: bool
+) -> None:
+    result = place.state / "result.json"
+    if json:
+        found = {
+            "job": ended.job,
+            "complete": ended.is_complete,
+            "result": str(result) if ended.is_complete else None,
+            "problem": problem,
+        }
+        typer.echo(json_format.dumps(found))
+    elif ended.is_complete:
+        screen.say(
+            f"The study is finished. Its result is in {result}, and at the sites."
+        )
+    else:
+        told = problem or "; ".join(ended.refused) or f"see {place.log}"
+        screen.complain(f"the study failed: {told}")
+        screen.say("Finished sums are kept. To go on, once the cause is mended:")
+        screen.say(f"    fedsdr study resume {place.study_file}")
+    if not ended.is_complete:
+        raise typer.Exit(FAILED)
+
+
+def _watch(screen: Screen, nodes: "Nodes", session: "Session") -> None:
+    """Say who comes and goes, until the node ends."""
+    from fedsdr.federation.nvflare.session import SessionError
+
+    joined: set[str] = set()
+    while True:
+        nodes.check()
+        try:
+            joined = _greet(screen, joined, set(session.sites()))
+        except SessionError:
+            nodes.check()
+            raise
+        time.sleep(LOOK)
+
+
+def _greet(screen: Screen, before: set[str], now: set[str]) -> set[str]:
+    for site in sorted(now - before):
+        screen.say(f"{site} has joined.")
+    for site in sorted(before - now):
+        screen.say(f"{site} has left.")
+    return now
+
+
+def _hint(screen: Screen, state: str, file: Path, folder: Path | None) -> None:
+    nexts = {"finished": "fetch", "failed": "resume", "interrupted": "resume"}
+    if state in nexts:
+        screen.say("Next:")
+        screen.say(f"    fedsdr study {nexts[state]} {file}{_option(folder)}")
+
+
+def _option(folder: Path | None) -> str:
+    return "" if folder is None else f" --folder {folder}"

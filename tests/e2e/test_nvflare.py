@@ -1,0 +1,185 @@
+"""A study between real processes, over TLS, gives what one process gives."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.study.consortia import NAMES, Files, simulate_rows
+
+from fedsdr.disclosure import Ledger
+from fedsdr.federation import InProcess
+from fedsdr.metrics import subspace_distance
+from fedsdr.protocols.wire import decode
+from fedsdr.result import Result
+from fedsdr.study import conduct, open_site
+
+pytest.importorskip(
+    "nvflare",
+    reason="the extra fedsdr[federation] is not installed",
+    exc_type=ImportError,
+)
+
+from fedsdr.federation.nvflare import processes
+from fedsdr.federation.nvflare.jobs import write_job
+from fedsdr.federation.nvflare.kits import secure_server
+from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
+from fedsdr.federation.nvflare.processes import marked
+from fedsdr.federation.nvflare.provision import ANALYST, Network, provision
+from fedsdr.federation.nvflare.session import JobStatus, SessionError, open_session
+
+pytestmark = [
+    pytest.mark.e2e,
+    # NVFLARE's own.
+    pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
+]
+
+# Seconds: two cores may be busy with something else.
+PATIENCE = 120.0
+GUEST = "guest@coordinator.study"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("study"), simulate_rows())
+
+
+@pytest.fixture(scope="module")
+def nodes(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+    sites = {name: files.site_file(name) for name in NAMES}
+    people = ((ANALYST, "lead"), (GUEST, "member"))
+    folder = tmp_path_factory.mktemp("nodes")
+    with on_loopback(
+        "example", files.study_file, sites, folder, people=people
+    ) as running:
+        with running.session(PATIENCE) as session:
+            session.wait_for_sites(NAMES, PATIENCE, watch=running.nodes.check)
+        yield running
+    assert len(running.nodes.running) == 5
+    assert marked(node.mark for node in running.nodes.running) == []
+
+
+def run(nodes: Loopback, job: Path | None = None) -> JobStatus:
+    """Submit the study, or another job, and wait for its end."""
+    with nodes.session(PATIENCE) as session:
+        if job is None:
+            number = session.submit(nodes.network.project, NAMES)
+        else:
+            number = session.submit_folder(job)
+        return session.wait(number, PATIENCE, watch=nodes.nodes.check)
+
+
+def read_sums(folder: Path) -> dict[str, np.ndarray]:
+    """Read the sums that a coordinator has kept."""
+    rounds = {path.name: decode(path.read_bytes()) for path in folder.glob("*.round")}
+    return {name: np.array(content["values"]) for name, content in rounds.items()}
+
+
+def asked(folder: Path) -> list[str]:
+    """List the messages of a study, from its journal."""
+    lines = (folder / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line)["name"] for line in lines]
+
+
+def test_study_equals_that_in_one_process(nodes: Loopback, files: Files) -> None:
+    parties = {name: open_site(files.site_file(name), rehearsal=True) for name in NAMES}
+    alone = files.root / "alone"
+    expected = conduct(files.study_file, InProcess(parties), alone)
+
+    status = run(nodes)
+
+    assert status.is_complete
+    result = Result.from_json(nodes.state / "result.json")
+    assert result.selected == expected.selected
+    assert subspace_distance(result.directions, expected.directions) < 1e-8
+    # Sums of integers do not depend on who adds, or in which order.
+    sums, sums_alone = read_sums(nodes.state), read_sums(alone)
+    assert list(sums) == list(sums_alone) != []
+    for name, values in sums.items():
+        np.testing.assert_array_equal(values, sums_alone[name])
+    for name in NAMES:
+        there = Result.from_json(files.root / name / "result.json")
+        np.testing.assert_array_equal(there.directions, result.directions)
+        assert Ledger(files.root / name / "ledger").verify().n_entries == 2
+
+    with nodes.session() as session:
+        fetched = session.fetch(status.job, files.root / "fetched.json")
+    assert fetched.read_text() == (nodes.state / "result.json").read_text()
+
+    # As after a crash between the last sum and the result.
+    (nodes.state / "result.json").unlink()
+    assert run(nodes).is_complete
+    assert asked(nodes.state).count("secure.keys") == 1
+    again = Result.from_json(nodes.state / "result.json")
+    np.testing.assert_array_equal(again.directions, result.directions)
+    for name in NAMES:
+        assert Ledger(files.root / name / "ledger").verify().n_entries == 2
+
+
+def test_class_that_is_not_listed_is_refused(nodes: Loopback, tmp_path: Path) -> None:
+    # NVFLARE's own list allows it.
+    foreign = "nvflare.app_common.np.np_trainer.NPTrainer"
+    status = run(nodes, write_job(tmp_path, "foreign", NAMES, executor=foreign))
+    assert status.is_over
+    assert not status.is_complete
+
+
+def upload(folder: Path, *sites: str) -> Path:
+    """Write a job with code that leaves a trace where it runs."""
+    job = write_job(folder, "uploaded", sites, executor="mine.Executor")
+    custom = job / "app" / "custom"
+    custom.mkdir()
+    trace = folder / "trace"
+    (custom / "mine.py").write_text(f"open({str(trace)!r}, 'w').close()\n")
+    return job
+
+
+def test_uploaded_code_is_refused(nodes: Loopback, tmp_path: Path) -> None:
+    status = run(nodes, upload(tmp_path, *NAMES))
+    assert not status.is_complete
+    assert status.refused == ("server: BYOC not permitted",)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_only_the_lead_may_submit(nodes: Loopback) -> None:
+    with open_session(nodes.kits.person(GUEST), PATIENCE) as session:
+        assert set(session.sites()) == set(NAMES)
+        with pytest.raises(SessionError, match="may not start"):
+            session.submit("example", NAMES)
+
+
+def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None:
+    network = Network("example", NAMES, port=nodes.network.port)
+    kits = provision(network, tmp_path / "kits")
+    with pytest.raises(SessionError), open_session(kits.analyst, 5.0):
+        pass
+    shutil.rmtree(tmp_path / "kits")
+
+
+def loosen(kit: Path) -> None:
+    """Allow everything at the coordinator's node."""
+    secure_server(kit)
+    for name, key, value in (
+        ("authorization.json", "permissions", {"lead": "any"}),
+        ("resources.json", "class_allow_list", ["*"]),
+    ):
+        file = kit / "local" / name
+        file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+
+
+def test_a_site_refuses_code_that_the_coordinator_allows(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "secure_server", loosen)
+    monkeypatch.setattr(processes, "check_kit", lambda kit, server: None)
+    sites = {"east": files.site_file("east")}
+    with on_loopback("loose", files.study_file, sites, tmp_path) as nodes:
+        with nodes.session(PATIENCE) as session:
+            session.wait_for_sites(["east"], PATIENCE, watch=nodes.nodes.check)
+        status = run(nodes, upload(tmp_path, "east"))
+    assert not status.is_complete
+    (line,) = (line for line in status.refused if line.startswith("east:"))
+    assert "BYOC not permitted" in line
+    assert not (tmp_path / "trace").exists()
