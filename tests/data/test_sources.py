@@ -295,6 +295,17 @@ def test_tables_that_name_no_rows(table, words, tmp_path) -> None:
     assert words in complaint(table, tmp_path)
 
 
+def test_a_file_that_changes_between_two_readings(tmp_path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("age,y\n1,2\n")
+    source = open_source({"kind": "csv", "path": "r.csv"}, folder=tmp_path)
+    assert len(list(source.batches(["age"]))) == 1
+    path.write_text("age,y\nsecret,2\n")
+    with pytest.raises(InputError, match="was changed while it was read") as caught:
+        list(source.batches(["age"]))
+    assert "secret" not in str(caught.value)
+
+
 def test_dates_are_neither_numbers_nor_classes(frame, tmp_path) -> None:
     frame["day"] = pd.date_range("2024-01-01", periods=23)
     table = write("parquet", tmp_path, frame)

@@ -136,7 +136,7 @@ def _format(form: str) -> ds.FileFormat:
         return ds.IpcFileFormat()
     # A row group may be the whole file: read its columns piece by piece.
     scan = ds.ParquetFragmentScanOptions(
-        use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False
+        use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False
     )
     return ds.ParquetFileFormat(default_fragment_scan_options=scan)
 

@@ -104,10 +104,16 @@ class TextSource:
             self._learn_kinds(unknown)
         kinds = [self._kinds[name] for name in columns]
         for batch in rebatch(self._read(columns), size):
-            arrays = [
-                _convert(array, kind)
-                for array, kind in zip(batch.columns, kinds, strict=True)
-            ]
+            try:
+                arrays = [
+                    _convert(array, kind)
+                    for array, kind in zip(batch.columns, kinds, strict=True)
+                ]
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"{self.paths[0]} was changed while it was read: a column of "
+                    "numbers has become text"
+                ) from None
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def _learn_kinds(self, columns: Sequence[str]) -> None:
