@@ -17,7 +17,7 @@ from fedsdr.data import open_source, read_rows
 from fedsdr.disclosure import Ledger, Policy
 from fedsdr.exceptions import InputError, Refusal, SiteError
 from fedsdr.protocols import SiteRows, StreamedRows, Terms
-from fedsdr.protocols.secure import RuleGate
+from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
 from fedsdr.protocols.streamed_rows import batch_rows
 
 
@@ -171,10 +171,14 @@ def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
         "site-00",
         study.study.columns,
     )
-    own = SiteRows(X, y, np.random.default_rng(7), "site-00", study.study.columns)
-    assert_close(streamed.moments(study.study.terms), own.moments(study.study.terms))
-    site = RuleGate(Policy(min_rows=10))
-    site.inspect(study.study, streamed)
+    identity = study.identities["site-00"]
+    study.transport.parties["site-00"] = SecureSite(
+        "site-00", study.study, streamed, identity, study.gates["site-00"]
+    )
+    add = SecureSum(study.transport, study.study)
+    add.agree()
+    assert_close(add("moments", {}, study.study.terms.n_values), study.expected())
+    assert set(add.survivors) == set(rows)
     with pytest.raises(Refusal, match="ROWS"):
         RuleGate(Policy(min_rows=1000)).inspect(study.study, streamed)
 
