@@ -1,7 +1,6 @@
 """A study between real processes, over TLS, gives what one process gives."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
+from fedsdr.exceptions import InputError
 from fedsdr.federation import InProcess
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.wire import decode
@@ -26,9 +26,10 @@ from fedsdr.federation.nvflare import processes
 from fedsdr.federation.nvflare.jobs import write_job
 from fedsdr.federation.nvflare.kits import secure_server
 from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
-from fedsdr.federation.nvflare.processes import marked
+from fedsdr.federation.nvflare.processes import marked, nodes_together
 from fedsdr.federation.nvflare.provision import ANALYST, Network, provision
 from fedsdr.federation.nvflare.session import JobStatus, SessionError, open_session
+from fedsdr.federation.nvflare.settings import SITE_FILE
 
 pytestmark = [
     pytest.mark.e2e,
@@ -121,9 +122,10 @@ def test_study_equals_that_in_one_process(nodes: Loopback, files: Files) -> None
 def test_class_that_is_not_listed_is_refused(nodes: Loopback, tmp_path: Path) -> None:
     # NVFLARE's own list allows it.
     foreign = "nvflare.app_common.np.np_trainer.NPTrainer"
-    status = run(nodes, write_job(tmp_path, "foreign", NAMES, executor=foreign))
+    status = run(nodes, write_job(tmp_path, "foreign", ["east"], executor=foreign))
     assert status.is_over
     assert not status.is_complete
+    assert "ComponentNotAuthorized" in (nodes.folder / "east.log").read_text()
 
 
 def upload(folder: Path, *sites: str) -> Path:
@@ -153,9 +155,22 @@ def test_only_the_lead_may_submit(nodes: Loopback) -> None:
 def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None:
     network = Network("example", NAMES, port=nodes.network.port)
     kits = provision(network, tmp_path / "kits")
-    with pytest.raises(SessionError), open_session(kits.analyst, 5.0):
-        pass
-    shutil.rmtree(tmp_path / "kits")
+    with nodes_together() as foreign:
+        variables = {SITE_FILE: str(nodes.site_files["east"])}
+        node = foreign.start(kits.site("east"), variables, log=tmp_path / "log")
+        with (
+            pytest.raises(SessionError, match="does not accept this certificate"),
+            open_session(kits.analyst, 5.0),
+        ):
+            pass
+        # The coordinator listens, so that a site with a right one would have joined.
+        assert "re-challenge" in node.log.read_text()
+        assert not node.has_joined()
+
+
+def test_port_in_use_is_said(nodes: Loopback) -> None:
+    with pytest.raises(InputError, match="in use"):
+        nodes.start_server()
 
 
 def loosen(kit: Path) -> None:

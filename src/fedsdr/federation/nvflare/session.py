@@ -26,6 +26,7 @@ from nvflare.fuel.flare_api.flare_api import new_secure_session
 
 from fedsdr.exceptions import InputError
 from fedsdr.federation.nvflare.jobs import write_job
+from fedsdr.federation.nvflare.ports import listens
 from fedsdr.federation.nvflare.settings import RESULT_FILE
 
 # Its threads would otherwise write to the terminal.
@@ -298,15 +299,15 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
             connection = new_secure_session(
                 admin["username"], str(kit.resolve()), timeout=timeout
             )
-    except NoConnection:
-        raise SessionError(
-            f"the coordinator does not answer at {where}: is study start running?"
-        ) from None
-    except AuthenticationError:
-        raise SessionError(
-            f"the coordinator at {where} does not accept this certificate: use the kit "
-            "of its own study provision"
-        ) from None
+    except (NoConnection, AuthenticationError):
+        if listens(admin["host"], admin["port"]):
+            problem = (
+                "does not accept this certificate: use the kit that its own study "
+                "provision made"
+            )
+        else:
+            problem = "does not answer: is study start running?"
+        raise SessionError(f"the coordinator at {where} {problem}") from None
     try:
         yield Session(connection)
     finally:
