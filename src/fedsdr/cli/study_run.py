@@ -24,6 +24,7 @@ from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
     from fedsdr.federation.nvflare.processes import Nodes
+    from fedsdr.federation.nvflare.progress import Snapshot
     from fedsdr.federation.nvflare.session import JobStatus, Session
 
 # Seconds between two looks.
@@ -183,7 +184,7 @@ def fetch(
         place = find_place(file, folder)
         job = place.read_job()
         with open_session(place.kits.analyst) as session:
-            if not session.status(job).is_complete:
+            if not session.status(job).is_over:
                 raise InputError(
                     f"the study has no result yet: see fedsdr study status {file}"
                 )
@@ -199,7 +200,7 @@ def _run(
 ) -> None:
     screen = Screen(quiet=json)
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.progress import read_progress
+        from fedsdr.federation.nvflare.progress import Snapshot, read_progress
         from fedsdr.federation.nvflare.session import open_session
         from fedsdr.study import read_study
 
@@ -213,6 +214,7 @@ def _run(
             with screen.stage("Waiting for the sites") as stage:
                 sites = _gather(session, study.sites, study.agreed_threshold, patience)
                 stage.done = f"{len(sites)} of {len(study.sites)} sites have joined"
+            begin = time.time()
             job = session.submit(study.name, sites, minimum=study.agreed_threshold)
             place.write_job(job)
             if not wait:
@@ -222,8 +224,9 @@ def _run(
             tell = teller(screen, lambda: read_progress(place.state))
             ended = session.wait(job, float("inf"), watch=tell)
         snapshot = read_progress(place.state)
-    problem = "" if snapshot is None else snapshot.problem
-    _show_end(screen, ended, problem, place, json=json)
+    if snapshot is None or snapshot.updated < begin:
+        snapshot = Snapshot()
+    _show_end(screen, ended, snapshot, place, json=json)
 
 
 def _gather(
@@ -243,18 +246,25 @@ def _gather(
 
 
 def _show_end(
-    screen: Screen, ended: "JobStatus", problem: str, place: Place, *, json: bool
+    screen: Screen,
+    ended: "JobStatus",
+    snapshot: "Snapshot",
+    place: Place,
+    *,
+    json: bool,
 ) -> None:
-    result = place.state / "result.json"
+    result, problem = place.state / "result.json", snapshot.problem
+    # NVFLARE also calls a job failed when a node was lost after the result was there.
+    complete = ended.is_complete or snapshot.state == "finished"
     if json:
         found = {
             "job": ended.job,
-            "complete": ended.is_complete,
-            "result": str(result) if ended.is_complete else None,
+            "complete": complete,
+            "result": str(result) if complete else None,
             "problem": problem,
         }
         typer.echo(json_format.dumps(found))
-    elif ended.is_complete:
+    elif complete:
         screen.say(
             f"The study is finished. Its result is in {result}, and at the sites."
         )
@@ -263,7 +273,7 @@ def _show_end(
         screen.complain(f"the study failed: {told}")
         screen.say("Finished sums are kept. To go on, once the cause is mended:")
         screen.say(f"    fedsdr study resume {place.study_file}")
-    if not ended.is_complete:
+    if not complete:
         raise typer.Exit(FAILED)
 
 

@@ -34,11 +34,12 @@ GRACE = 5.0
 LOOK = 0.1
 
 #: What every node gets. Text of exceptions stays out of NVFLARE's logs, nothing is
-#: imported from the folder that a job was unpacked in, and the server does not wait a
-#: quarter of an hour for a site that is gone.
+#: imported from the folder that a job was unpacked in, and a job that the coordinator
+#: has finished is over: NVFLARE would wait a quarter of an hour for a site that is
+#: gone, and then call the job abnormal.
 VARIABLES = {
     "NVFLARE_SECURE_LOGGING": "true",
-    "NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT": "15",
+    "NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT": "1",
     "PYTHONSAFEPATH": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
