@@ -294,20 +294,20 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
             f"{kit} is not an analyst's kit: study provision makes one"
         ) from None
     where = f"{admin['host']}:{admin['port']}"
+    if not listens(admin["host"], admin["port"]):
+        raise SessionError(
+            f"the coordinator at {where} does not answer: is study start running?"
+        )
     try:
         with redirect_stdout(io.StringIO()):
             connection = new_secure_session(
                 admin["username"], str(kit.resolve()), timeout=timeout
             )
     except (NoConnection, AuthenticationError):
-        if listens(admin["host"], admin["port"]):
-            problem = (
-                "does not accept this certificate: use the kit that its own study "
-                "provision made"
-            )
-        else:
-            problem = "does not answer: is study start running?"
-        raise SessionError(f"the coordinator at {where} {problem}") from None
+        raise SessionError(
+            f"the coordinator at {where} does not accept this certificate: use the kit "
+            "that its own study provision made"
+        ) from None
     try:
         yield Session(connection)
     finally:
