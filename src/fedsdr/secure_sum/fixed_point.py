@@ -94,12 +94,16 @@ class FixedPoint:
     def _encode(self, values: Matrix, elements: Ring) -> None:
         # Powers of two: products are exact.
         scaled = np.abs(values) * 2.0 ** (self.fraction_bits - WORD * (self.words - 1))
-        for word in reversed(range(self.words)):
-            whole = np.floor(scaled) if word else np.rint(scaled)
-            elements[:, word] = whole.astype(np.uint64)
-            # The part behind the point is exact, and so is its scaling by 2^64.
-            scaled = (scaled - whole) * 2.0**WORD
-        _negate_where(elements, values < 0)
+        if self.words == 2:
+            # Conversion cuts off; the part behind the point is exact, and so is its
+            # scaling by 2^64.
+            elements[:, 1] = scaled
+            scaled -= elements[:, 1]
+            scaled *= 2.0**WORD
+        elements[:, 0] = np.rint(scaled, out=scaled)
+        negative = values < 0
+        if negative.any():
+            _negate_where(elements, negative)
 
     def decode(self, elements: Ring) -> Matrix:
         """Read real numbers from ring elements.

@@ -10,6 +10,7 @@ from fedsdr.secure_sum.fixed_point import Ring, add_to, empty, subtract_from, to
 SEED_BYTES = 32
 # Elements that are masked at a time: what is worked on stays in the cache.
 BLOCK = 8192
+ZEROS = memoryview(bytes(8 * 2 * BLOCK))
 
 
 class Stream:
@@ -21,20 +22,22 @@ class Stream:
         Used for this one stream and never again: the counter starts at zero.
     words : int
         64-bit words an element.
+    buffer : bytearray
+        Where elements are written: room for a block and 16 bytes. Streams that take
+        turns share it, so that all they work on stays in the cache.
 
     Notes
     -----
     The key stream of AES-256 in counter mode. Every bit of the seed matters.
     """
 
-    def __init__(self, seed: bytes, words: int) -> None:
+    def __init__(self, seed: bytes, words: int, buffer: bytearray) -> None:
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes")
         self._words = words
         cipher = Cipher(algorithms.AES(seed), modes.CTR(bytes(16)))
         self._encryptor = cipher.encryptor()
-        self._zeros = memoryview(bytes(8 * words * BLOCK))
-        self._buffer = bytearray(8 * words * BLOCK + 16)
+        self._buffer = buffer
 
     def next(self, count: int) -> Ring:
         """Give the next elements.
@@ -47,10 +50,10 @@ class Stream:
         Returns
         -------
         ndarray of uint64, shape (count, words)
-            A view that the next call overwrites.
+            A view that the next call overwrites, of any stream with this buffer.
         """
         n_words = self._words * count
-        self._encryptor.update_into(self._zeros[: 8 * n_words], self._buffer)
+        self._encryptor.update_into(ZEROS[: 8 * n_words], self._buffer)
         elements = np.frombuffer(self._buffer, dtype="<u8", count=n_words)
         return elements.reshape(self._words, count).T
 
@@ -91,8 +94,10 @@ def change(
         Seeds of the masks.
     """
     n_elements, words = elements.shape
-    streams = [(add_to, Stream(seed, words)) for seed in add]
-    streams += [(subtract_from, Stream(seed, words)) for seed in subtract]
+    # The cipher asks for room for a block of its own.
+    buffer = bytearray(8 * words * BLOCK + 16)
+    streams = [(add_to, Stream(seed, words, buffer)) for seed in add]
+    streams += [(subtract_from, Stream(seed, words, buffer)) for seed in subtract]
     for start in range(0, n_elements, BLOCK):
         block = elements[start : start + BLOCK]
         for apply, masks in streams:

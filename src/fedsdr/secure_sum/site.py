@@ -12,7 +12,7 @@ from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context, digest
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import Identity, check_signature
-from fedsdr.secure_sum.masks import change, pairwise
+from fedsdr.secure_sum.masks import change
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     PublicKeys,
@@ -146,12 +146,14 @@ class SumSite:
                 raise Refusal("TAMPERED", "a box holds something else than shares")
         ring = self.agreement.ring
         elements = ring.encode(values, len(self.agreement.sites))
-        masked = pairwise(elements, self.name, self._pair_seeds(boxes))
+        pairs = self._pair_seeds(boxes)
         own = derive(self._secrets.seed, self_info(self.context, self.name))
-        change(masked, add=[own])
+        later = [seed for peer, seed in pairs.items() if self.name < peer]
+        earlier = [seed for peer, seed in pairs.items() if peer < self.name]
+        change(elements, add=[own, *later], subtract=earlier)
         self._held.update(held)
         self._stage = Stage.MASKED
-        return masked
+        return elements
 
     def confirm(self, survivors: Iterable[str]) -> bytes:
         """Sign which sites' numbers the sum is said to hold.
