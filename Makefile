@@ -15,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum reproduce-quick clean
 
 help: ## show this list
@@ -29,14 +29,17 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable '.[plots,test,dev]'
+	$(PIP) --constraint constraints.txt --editable '.[federation,plots,test,dev]'
 	@touch $(VENV)/.core $@
 
 demo: $(VENV)/.core ## simulate ten sites, fit, show the answer and its certificate
 	$(BIN)/fedsdr demo
 
-test: $(VENV)/.dev ## run the tests
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+test: $(VENV)/.dev ## run the tests, but for those with real nodes
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not e2e' $(ARGS)
+
+test-e2e: $(VENV)/.dev ## run studies over real nodes
+	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
 
 check: $(VENV)/.dev ## run every linter
 	$(BIN)/ruff check .
