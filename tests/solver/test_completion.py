@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from tests.solver.cases import pooled_setting
 
-from fedsdr.solver.completion import complete_dual, improve_dual, prove_bound
+from fedsdr.solver.completion import (
+    complete_by_regression,
+    complete_dual,
+    improve_dual,
+    prove_bound,
+)
 from fedsdr.solver.dense import solve_dense
+from fedsdr.solver.interior_point import solve_interior
 from fedsdr.solver.problem import Problem
+from fedsdr.summaries import summarize
 
 RHO = 0.05
 
@@ -45,9 +52,32 @@ def test_improving_stays_in_the_box_and_leaves_the_working_set_alone(problem) ->
     active = np.array([0, 1, 2, 3])
     inner = solve_dense(problem.restrict(active), 1e-6, 5000)
     found = complete_dual(problem, active, inner.pi, inner.dual)
-    dual, blame = improve_dual(found, active, RHO, 5)
+    dual, blame = improve_dual(found, found.dual, active, RHO, 5)
     before = np.linalg.eigvalsh(found.slack + found.dual)[0]
     assert np.linalg.eigvalsh(found.slack + dual)[0] >= before
     assert np.abs(dual).max() <= RHO * (1 + 1e-12)
     np.testing.assert_array_equal(dual[:4, :4], inner.dual)
     assert not blame[active].any()
+
+
+def test_copies_with_noise_are_explained_by_the_working_set(
+    rng: np.random.Generator,
+) -> None:
+    # Four variables, and sixteen blurred copies of them.
+    X = rng.normal(size=(4000, 4))
+    X = np.hstack([X, *(X + 0.3 * rng.normal(size=X.shape) for _ in range(4))])
+    y = X[:, 0] + X[:, 1]
+    summary = summarize(X / X.std(axis=0), y, n_slices=10)
+    problem = Problem.checked(summary.sigma, summary.kernel, 1, RHO)
+    active = np.arange(4)
+    small = problem.restrict(active)
+    pi, inner_dual, _ = solve_interior(small, 1e-9, 60)
+    plain = complete_dual(problem, active, pi, inner_dual)
+    dual = complete_by_regression(problem, active, plain)
+    assert np.abs(dual).max() <= RHO * (1 + 1e-12)
+    np.testing.assert_allclose(dual, dual.T, atol=1e-15)
+    np.testing.assert_array_equal(dual[:4, :4], inner_dual)
+    assert prove_bound(problem, plain, plain.dual, 1e-8) is None
+    bound = prove_bound(problem, plain, dual, 1e-8)
+    assert bound is not None
+    assert bound == pytest.approx(problem.restrict(active).objective(pi), rel=1e-6)

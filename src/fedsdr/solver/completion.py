@@ -28,6 +28,8 @@ RANGE = 1e-4
 TIED = 1e-3
 # Two estimates of one vector differ by less than this and count as one.
 DISTINCT = 0.05
+# Eigenvalues of R on A below this, relative to the largest, count as zero.
+REGULAR = 1e-7
 ROW_PROJECTIONS = 100
 OVER_PROJECTION = 1.8
 
@@ -44,6 +46,8 @@ class Completion:
         R(Z) - Z, which is fixed once the restricted solution is.
     eigenvalues : ndarray of shape (K,)
         Of the restricted dual point; their positive part sums to its dual value.
+    nullspace : ndarray of shape (n_active, n_equations)
+        Orthonormal; where :math:`R_{AA}` is singular.
     violation : ndarray of shape (d,)
         How far the equations of each variable are from being met; 0 on A.
     """
@@ -51,6 +55,7 @@ class Completion:
     dual: Matrix
     slack: Matrix
     eigenvalues: Matrix
+    nullspace: Matrix
     violation: Matrix
 
 
@@ -98,7 +103,57 @@ def complete_dual(
     dual[np.ix_(active, rest)] = rows.T
     everywhere = np.zeros(problem.n_features)
     everywhere[rest] = violation
-    return Completion(dual, slack, values, everywhere)
+    return Completion(dual, slack, values, nullspace, everywhere)
+
+
+def complete_by_regression(
+    problem: Problem, active: Indices, completion: Completion
+) -> Matrix:
+    r"""Continue a restricted dual point as if A explained the other variables.
+
+    Parameters
+    ----------
+    problem : Problem
+        On all variables.
+    active : ndarray of int
+        Working set A.
+    completion : Completion
+        Of the restricted solution.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Z, in the box.
+
+    Notes
+    -----
+    With :math:`C = \Sigma_{cA} \Sigma_{AA}^{-1}`, the rows
+    :math:`Z_{cA} = T_{cA} - C(T_{AA} - Z_{AA})` meet their equations, and fit into
+    the box where variables outside matter through those inside only, as they do where
+    columns are strongly correlated. They are clipped and brought back to their
+    equations. :math:`Z_{cc}` is then as near as the box allows to where
+    :math:`R_{cc} = R_{cA} R_{AA}^+ R_{Ac}`, the least that R >= 0 asks for.
+    """
+    rho, slack = problem.penalty, completion.slack
+    dual = completion.dual.copy()
+    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    inside, outside = np.ix_(active, active), np.ix_(rest, rest)
+    across = np.ix_(rest, active)
+    sigma = problem.regular_sigma
+    weights = scipy.linalg.solve(
+        sigma[inside], problem.kernel[inside] - dual[inside], assume_a="pos"
+    )
+    target = problem.kernel[across] - sigma[across] @ weights
+    rows = _meet_equations(target, completion.nullspace, rho)[0]
+    dual[across] = rows
+    dual[np.ix_(active, rest)] = rows.T
+    values, vectors = np.linalg.eigh(slack[inside] + dual[inside])
+    kept = values > REGULAR * values[-1]
+    moved = (slack[across] + rows) @ vectors[:, kept]
+    needed = (moved / values[kept]) @ moved.T
+    dual[outside] = np.clip(needed - slack[outside], -rho, rho)
+    dual[rest, rest] = rho
+    return dual
 
 
 def prove_bound(
@@ -139,13 +194,15 @@ def prove_bound(
 
 
 def improve_dual(
-    completion: Completion, active: Indices, penalty: float, n_steps: int
+    completion: Completion, dual: Matrix, active: Indices, penalty: float, n_steps: int
 ) -> tuple[Matrix, Matrix]:
     r"""Alternate between :math:`R \succeq 0` and the box.
 
     Parameters
     ----------
     completion : Completion
+        Of the restricted solution.
+    dual : ndarray of shape (d, d)
         Where to start.
     active : ndarray of int
         Working set, whose block stays as it is.
@@ -161,7 +218,7 @@ def improve_dual(
     blame : ndarray of shape (d,)
         Weight of every variable outside A in what is left of the negative part of R.
     """
-    dual = completion.dual.copy()
+    dual = dual.copy()
     block = np.ix_(active, active)
     fixed = dual[block].copy()
     blame = np.zeros(dual.shape[0])

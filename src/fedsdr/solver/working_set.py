@@ -5,20 +5,29 @@ from dataclasses import replace
 import numpy as np
 
 from fedsdr.solver.certificate import Bounded
-from fedsdr.solver.completion import complete_dual, improve_dual, prove_bound
-from fedsdr.solver.dense import solve_dense
+from fedsdr.solver.completion import (
+    complete_by_regression,
+    complete_dual,
+    improve_dual,
+    prove_bound,
+)
 from fedsdr.solver.problem import Indices, Matrix, Problem
+from fedsdr.solver.restricted import solve_restricted
 
 FIRST_SIZE = 8
 MAX_SETS = 25
+# Share of the variables beyond which the whole problem is solved.
+MOST = 0.7
 # Full-size eigendecompositions that one improvement of the dual may take.
 IMPROVEMENTS = 15
 # Relative gap of the restricted problems: first while the set still grows, then, as a
 # share of the tolerance, where the certificate on all variables needs it.
 LOOSE = 1e-4
 TIGHT = 0.3
-# Violations of the optimality equations below this, relative to rho, are rounding.
+# Violations of the optimality equations below this, relative to rho, do not stand in
+# the way of a proof; the second for restricted solutions that are exact.
 NEGLIGIBLE = 1e-6
+SMALL = 1e-4
 
 
 def solve_working_set(
@@ -48,7 +57,7 @@ def solve_working_set(
     Notes
     -----
     Sets are solved loosely as long as some variable outside violates its optimality
-    equations, exactly afterwards. Once half of the variables are in, the whole problem
+    equations, exactly afterwards. Once most of the variables are in, the whole problem
     is solved at once from where the last set ended. The covariance is scaled to a mean
     variance of 1, because step sizes and thresholds are not free of units.
     """
@@ -72,10 +81,10 @@ def _solve_scaled(
     pi, dual = _first_points(problem, start)
     spent, inner_tol = 0, LOOSE
     for _ in range(MAX_SETS):
-        if 2 * active.size > d:
+        if active.size > MOST * d:
             break
         block = np.ix_(active, active)
-        inner = solve_dense(
+        inner = solve_restricted(
             problem.restrict(active),
             inner_tol,
             max_iter - spent,
@@ -95,7 +104,7 @@ def _solve_scaled(
                 break
             inner_tol = TIGHT * tol
         active = np.union1d(active, _worst(blame, max(4, active.size // 3)))
-    whole = solve_dense(problem, tol, max_iter - spent, (pi, dual))
+    whole = solve_restricted(problem, tol, max_iter - spent, (pi, dual))
     return replace(whole, n_iter=spent + whole.n_iter)
 
 
@@ -113,14 +122,18 @@ def _certify(
     completion = complete_dual(problem, active, inner.pi, inner.dual)
     dual, bound = completion.dual, None
     blame = completion.violation
-    blame = np.where(blame > NEGLIGIBLE * problem.penalty, blame, 0.0)
     exact_enough = inner.gap <= TIGHT * tol
+    negligible = SMALL if exact_enough else NEGLIGIBLE
+    blame = np.where(blame > negligible * problem.penalty, blame, 0.0)
     if not blame.any() and inner.gap <= 0.5 * tol:
         margin = TIGHT * tol * abs(inner.dual_bound) / problem.n_directions
         bound = prove_bound(problem, completion, dual, margin)
+        if bound is None:
+            dual = complete_by_regression(problem, active, completion)
+            bound = prove_bound(problem, completion, dual, margin)
         if bound is None and exact_enough:
             dual, blame = improve_dual(
-                completion, active, problem.penalty, IMPROVEMENTS
+                completion, dual, active, problem.penalty, IMPROVEMENTS
             )
             bound = prove_bound(problem, completion, dual, margin)
             blame = np.where(blame > 0.05 * blame.max(initial=0.0), blame, 0.0)
