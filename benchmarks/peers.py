@@ -86,7 +86,7 @@ def write_table(ledger: Ledger, path: Path) -> str:
         "# Every system on the same data",
         "",
         f"`python -m benchmarks.peers`, commit {commits}, {dates}. Means over",
-        f"{len(seeds)} data set(s) a setting: 10 sites of {N_PER_SITE} rows, ",
+        f"{len(seeds)} data set(s) a setting: 10 sites of {N_PER_SITE} rows,",
         f"d = {N_FEATURES}. Seconds of one core.",
         "Dist is the Frobenius distance between projectors: 0 is perfect, sqrt(2K) the",
         "most for two subspaces of dimension K. A star: the solver was stopped before",
