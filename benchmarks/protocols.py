@@ -5,7 +5,7 @@ Run with ``make bench-protocols`` or ``python -m benchmarks.protocols``.
 
 import argparse
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -28,9 +28,9 @@ from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
 
 RESULTS = Path(__file__).parent / "results"
-CASES = (("sums", 1e-6), ("secure", 1e-6))
-CASES += tuple(("paper", tol) for tol in (1e-3, 1e-4, 1e-6))
-SETTINGS, N_FEATURES, N_PER_SITE, PENALTY = (1, 3), 150, 100, 0.05
+# Tolerances of the paper's protocol, by setting; setting 3 is slow at the smallest.
+TOLERANCES = {1: (1e-3, 1e-4, 1e-6), 3: (1e-3, 1e-4)}
+N_FEATURES, N_PER_SITE, PENALTY = 150, 100, 0.05
 HEADER = (
     "| setting | protocol | tol | rounds | MB a site | objective | rows of Pi "
     "| TPR | FPR | FPR rounded | Dist | seconds |"
@@ -49,11 +49,12 @@ def main() -> None:
         source="src/fedsdr",
     )
     with threadpool_limits(limits=1):
-        for setting in SETTINGS:
+        for setting, tolerances in TOLERANCES.items():
             data = make_setting(
                 setting, n_per_site=N_PER_SITE, n_features=N_FEATURES, random_state=0
             )
-            for protocol, tol in CASES:
+            cases = [("sums", 1e-6), ("secure", 1e-6)]
+            for protocol, tol in [*cases, *(("paper", tol) for tol in tolerances)]:
                 ledger.measure(
                     {"setting": setting, "protocol": protocol, "tol": tol},
                     lambda data=data, protocol=protocol, tol=tol: run(
@@ -65,12 +66,12 @@ def main() -> None:
 
 def run(data: Simulation, protocol: str, tol: float) -> Row:
     """Fit with one protocol and say what it cost and what it found."""
-    start = perf_counter()
+    start = process_time()
     if protocol == "paper":
         pi, spent = run_paper(data, tol)
     else:
         pi, spent = run_sums(data, protocol)
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     total = pooled(data)
     problem = Problem.checked(total.sigma, total.kernel, data.n_directions, PENALTY)
     values, vectors = np.linalg.eigh(pi)
@@ -133,7 +134,8 @@ def write_table(ledger: Ledger, path: Path) -> str:
         "refit, no standardising. Megabytes are sent and received by one site. The",
         "objective is that of eq2.10 at Pi, made positive semi-definite and feasible;",
         "TPR and FPR count non-zero rows of Pi, as the paper defines selection.",
-        "Rounded: variables with a coefficient of at least 0.005.",
+        "Rounded: variables with a coefficient of at least 0.005. Seconds of one core, of",
+        "all parties together.",
         "",
         HEADER,
         "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
