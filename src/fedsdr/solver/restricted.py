@@ -10,7 +10,7 @@ from fedsdr.solver.interior_point import solve_interior
 from fedsdr.solver.problem import Matrix, Problem
 
 # ADMM steps that cost about as much as the interior point method, as a function of
-# the number of variables: BASE + (m / UNIT)^3. After a quarter of them (EARLY) a gap
+# the number of variables: BASE + (m / UNIT)^3. After about a quarter of them a gap
 # of more than HOPEFUL times the tolerance ends the attempt. Above LARGEST the matrix of
 # Newton's equations would take hundreds of megabytes.
 BASE = 60
@@ -79,7 +79,7 @@ def _try_admm(
     if problem.n_features > LARGEST:
         return solve_dense(problem, tol, max_iter, start)
     patience = BASE + int((problem.n_features / UNIT) ** 3)
-    early = CHECK_EVERY * (1 + patience // EARLY // CHECK_EVERY)
+    early = CHECK_EVERY * (2 + patience // EARLY // CHECK_EVERY)
     first = solve_dense(problem, tol, min(early, max_iter), start)
     left = min(patience, max_iter) - first.n_iter
     if not tol < first.gap <= HOPEFUL * tol or left <= 0:
