@@ -8,11 +8,17 @@ from scipy import stats
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, MaskedSum
-from fedsdr.secure_sum.coordinator import derive, join, mask_seed_from, pair_info
+from fedsdr.secure_sum.bindings import pair_info, self_info, survivors_message
 from fedsdr.secure_sum.fixed_point import Ring, subtract_from, total
 from fedsdr.secure_sum.masks import change
-from fedsdr.secure_sum.round_secrets import SECRET_BYTES, RoundSecrets
-from fedsdr.secure_sum.site import Stage, SumSite, self_info, survivors_message
+from fedsdr.secure_sum.round_secrets import (
+    SECRET_BYTES,
+    RoundSecrets,
+    derive,
+    join,
+    mask_seed_from,
+)
+from fedsdr.secure_sum.site import Stage, SumSite
 
 NAMES = ("a", "b", "c", "d", "e")
 VICTIM = "e"

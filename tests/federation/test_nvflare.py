@@ -3,6 +3,7 @@
 import json
 import logging
 import stat
+import tempfile
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -243,7 +244,7 @@ def test_kits_restrict_what_a_node_does(kits: Kits) -> None:
     text = (kits.server / "local" / "resources.json").read_text()
     assert json.loads(text)["class_allow_list"] == [CONTROLLER]
     assert str(kits.server.resolve() / "storage" / "jobs") in text
-    assert "/tmp/nvflare" not in text
+    assert f"{tempfile.gettempdir()}/nvflare" not in text
 
 
 def test_keys_are_for_their_owner(kits: Kits) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
+from fedsdr.secure_sum.bindings import pair_info, self_info
 from fedsdr.secure_sum.fixed_point import Ring, total
 from fedsdr.secure_sum.masks import change, pairwise
 from fedsdr.secure_sum.round_secrets import (
@@ -20,7 +21,6 @@ from fedsdr.secure_sum.round_secrets import (
     mask_seed_from,
     public_of,
 )
-from fedsdr.secure_sum.site import pair_info, self_info
 
 # Sets of shares that are tried for one secret.
 MAX_TRIES = 1000

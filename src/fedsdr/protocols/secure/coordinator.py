@@ -29,9 +29,13 @@ from fedsdr.protocols.secure.state import NotSaved, State
 from fedsdr.protocols.secure.study import Study
 from fedsdr.protocols.wire import encode
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
+from fedsdr.secure_sum.bindings import (
+    keys_message,
+    masked_message,
+    survivors_message,
+)
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES, check_signature
-from fedsdr.secure_sum.site import keys_message, masked_message, survivors_message
 
 Vector = NDArray[np.float64]
 
