@@ -117,7 +117,9 @@ def test_more_columns_than_rows(model, seed) -> None:
             model.fit(X, y)
     else:
         model.fit(X, y)
-        assert model.support_[:2].all()
+        found = model.support_[:2]
+        # Twelve rows held out choose the penalty: one of the two may be lost.
+        assert found.any() if model.penalty == "holdout" else found.all()
         assert model.gap_ <= model.tol
 
 

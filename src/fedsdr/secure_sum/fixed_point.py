@@ -11,7 +11,7 @@ Matrix = NDArray[np.float64]
 
 WORD = 64
 # Numbers that are converted at a time: what is worked on stays in the cache.
-BLOCK = 8192
+BLOCK = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +240,12 @@ def total(terms: Iterable[Ring]) -> Ring:
     """
     first, *rest = terms
     result = empty(first.shape[:-1], first.shape[-1])
-    result[...] = first
-    for term in rest:
-        add_to(result, term)
+    for start in range(0, len(first), BLOCK):
+        part = slice(start, start + BLOCK)
+        block = result[part]
+        block[...] = first[part]
+        for term in rest:
+            add_to(block, term[part])
     return result
 
 

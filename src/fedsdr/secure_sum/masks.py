@@ -9,7 +9,7 @@ from fedsdr.secure_sum.fixed_point import Ring, add_to, empty, subtract_from, to
 
 SEED_BYTES = 32
 # Elements that are masked at a time: what is worked on stays in the cache.
-BLOCK = 8192
+BLOCK = 32768
 ZEROS = memoryview(bytes(8 * 2 * BLOCK))
 
 
