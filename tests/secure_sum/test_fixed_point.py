@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from fedsdr.secure_sum.fixed_point import (
     FixedPoint,
+    accumulate,
     add,
     negate,
     subtract_from,
@@ -78,3 +79,16 @@ def test_numbers_that_are_not_finite_raise(value: float) -> None:
 def test_rings_that_do_not_exist_raise(words: int, bits: int) -> None:
     with pytest.raises(ValueError, match="words"):
         FixedPoint(words, bits)
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_carries_of_many_terms_are_all_counted(words: int) -> None:
+    terms = [np.full((3, words), 2**64 - 1, dtype=np.uint64)] * 600
+    target = np.zeros((3, words), dtype=np.uint64)
+    accumulate(target, terms)
+    modulus = 2 ** (64 * words)
+    expected = 600 * (modulus - 1) % modulus
+    found = sum(int(word) << 64 * w for w, word in enumerate(target[0]))
+    assert found == expected
+    accumulate(target, minus=terms)
+    assert not target.any()

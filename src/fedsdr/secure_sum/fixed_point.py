@@ -12,6 +12,8 @@ Matrix = NDArray[np.float64]
 WORD = 64
 # Numbers that are converted at a time: what is worked on stays in the cache.
 BLOCK = 32768
+# Terms after which carries, counted in bytes, have to be moved on.
+MOST_CARRIES = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,57 @@ def add(left: Ring, right: Ring) -> Ring:
     return result
 
 
+def accumulate(
+    target: Ring, plus: Iterable[Ring] = (), minus: Iterable[Ring] = ()
+) -> None:
+    """Add and subtract many terms in place.
+
+    Parameters
+    ----------
+    target : ndarray of uint64, shape (..., words)
+        What is changed.
+    plus, minus : iterable of ndarray of uint64, shape (..., words)
+        Terms; each is looked at once, before the next one is asked for.
+
+    Notes
+    -----
+    Carries are counted in bytes and added to the high words once: converting them
+    for every term would take longer than adding it.
+    """
+    low = target[..., 0]
+    wide = target.shape[-1] == 2
+    high = target[..., -1]
+    carries = np.zeros(low.shape, dtype=np.uint8)
+    overflow = np.empty(low.shape, dtype=bool)
+    for sign, terms in ((1, plus), (-1, minus)):
+        counted = 0
+        for term in terms:
+            if sign < 0:
+                np.less(low, term[..., 0], out=overflow)
+                low -= term[..., 0]
+            else:
+                low += term[..., 0]
+                np.less(low, term[..., 0], out=overflow)
+            if wide:
+                (np.subtract if sign < 0 else np.add)(high, term[..., 1], out=high)
+                carries += overflow.view(np.uint8)
+                counted += 1
+                if counted == MOST_CARRIES:
+                    _settle(high, carries, sign)
+                    counted = 0
+        if wide:
+            _settle(high, carries, sign)
+
+
+def _settle(high: Ring, carries: NDArray[np.uint8], sign: int) -> None:
+    """Move the carries counted into the high words."""
+    if sign < 0:
+        high -= carries
+    else:
+        high += carries
+    carries[...] = 0
+
+
 def add_to(target: Ring, term: Ring) -> None:
     """Add ring elements in place.
 
@@ -181,12 +234,7 @@ def add_to(target: Ring, term: Ring) -> None:
     term : ndarray of uint64, shape (..., words)
         What is added.
     """
-    low = target[..., 0]
-    low += term[..., 0]
-    if target.shape[-1] == 2:
-        high = target[..., 1]
-        high += term[..., 1]
-        high += low < term[..., 0]
+    accumulate(target, [term])
 
 
 def subtract_from(target: Ring, term: Ring) -> None:
@@ -199,12 +247,7 @@ def subtract_from(target: Ring, term: Ring) -> None:
     term : ndarray of uint64, shape (..., words)
         What is subtracted.
     """
-    low = target[..., 0]
-    if target.shape[-1] == 2:
-        high = target[..., 1]
-        high -= term[..., 1]
-        high -= low < term[..., 0]
-    low -= term[..., 0]
+    accumulate(target, minus=[term])
 
 
 def negate(elements: Ring) -> Ring:
@@ -244,8 +287,7 @@ def total(terms: Iterable[Ring]) -> Ring:
         part = slice(start, start + BLOCK)
         block = result[part]
         block[...] = first[part]
-        for term in rest:
-            add_to(block, term[part])
+        accumulate(block, [term[part] for term in rest])
     return result
 
 

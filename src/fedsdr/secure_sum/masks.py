@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from fedsdr.secure_sum.fixed_point import Ring, add_to, empty, subtract_from, total
+from fedsdr.secure_sum.fixed_point import Ring, accumulate, empty, total
 
 SEED_BYTES = 32
 # Elements that are masked at a time: what is worked on stays in the cache.
@@ -96,12 +96,16 @@ def change(
     n_elements, words = elements.shape
     # The cipher asks for room for a block of its own.
     buffer = bytearray(8 * words * BLOCK + 16)
-    streams = [(add_to, Stream(seed, words, buffer)) for seed in add]
-    streams += [(subtract_from, Stream(seed, words, buffer)) for seed in subtract]
+    added = [Stream(seed, words, buffer) for seed in add]
+    subtracted = [Stream(seed, words, buffer) for seed in subtract]
     for start in range(0, n_elements, BLOCK):
         block = elements[start : start + BLOCK]
-        for apply, masks in streams:
-            apply(block, masks.next(len(block)))
+        count = len(block)
+        accumulate(
+            block,
+            (masks.next(count) for masks in added),
+            (masks.next(count) for masks in subtracted),
+        )
 
 
 def pairwise(elements: Ring, own: str, seeds: Mapping[str, bytes]) -> Ring:
