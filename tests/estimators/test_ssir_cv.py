@@ -62,7 +62,7 @@ def test_solved_on_centred_sites_it_does_not_fail(shifted) -> None:
 def test_solved_on_pooled_rows_it_selects_what_the_shift_moves(shifted) -> None:
     model = SSIRCV(1, penalties=[1.2, 2.7], random_state=0).fit(shifted.X, shifted.y)
     assert model.converged_
-    assert support_rates(model.support_, shifted.support).fpr > 0.5
+    assert support_rates(model.support_, shifted.support).fpr > 0.2
 
 
 def test_the_choice_of_k_stays_weak_when_every_fit_is_solved() -> None:
