@@ -9,7 +9,7 @@ from scipy import stats
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, MaskedSum
 from fedsdr.secure_sum.bindings import pair_info, self_info, survivors_message
-from fedsdr.secure_sum.fixed_point import Ring, subtract_from, total
+from fedsdr.secure_sum.fixed_point import Ring, accumulate, total
 from fedsdr.secure_sum.masks import change
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
@@ -166,7 +166,7 @@ def test_keys_that_are_used_twice_give_differences_away(
     def difference() -> np.ndarray:
         first, second = Round(SumSite), Round(SumSite, changed)
         elements = total([second.masked[VICTIM]])
-        subtract_from(elements, first.masked[VICTIM])
+        accumulate(elements, minus=[first.masked[VICTIM]])
         return FixedPoint().decode(elements)
 
     assert np.abs(difference() - [1.0, 0.0, 0.0]).max() > 1.0

@@ -13,7 +13,6 @@ from fedsdr.secure_sum.fixed_point import (
     accumulate,
     add,
     negate,
-    subtract_from,
     total,
 )
 
@@ -57,7 +56,7 @@ def test_ring_elements_are_python_integers_modulo_a_power_of_two(
     assert number(add(element(left), element(right))) == (left + right) % modulus
     assert number(negate(element(left))) == -left % modulus
     difference = element(left)
-    subtract_from(difference, element(right))
+    accumulate(difference, minus=[element(right)])
     assert number(difference) == (left - right) % modulus
 
 

@@ -169,7 +169,7 @@ def add(left: Ring, right: Ring) -> Ring:
     """
     result = empty(left.shape[:-1], left.shape[-1])
     result[...] = left
-    add_to(result, right)
+    accumulate(result, [right])
     return result
 
 
@@ -222,32 +222,6 @@ def _settle(high: Ring, carries: NDArray[np.uint8], sign: int) -> None:
     else:
         high += carries
     carries[...] = 0
-
-
-def add_to(target: Ring, term: Ring) -> None:
-    """Add ring elements in place.
-
-    Parameters
-    ----------
-    target : ndarray of uint64, shape (..., words)
-        What is changed.
-    term : ndarray of uint64, shape (..., words)
-        What is added.
-    """
-    accumulate(target, [term])
-
-
-def subtract_from(target: Ring, term: Ring) -> None:
-    """Subtract ring elements in place.
-
-    Parameters
-    ----------
-    target : ndarray of uint64, shape (..., words)
-        What is changed.
-    term : ndarray of uint64, shape (..., words)
-        What is subtracted.
-    """
-    accumulate(target, minus=[term])
 
 
 def negate(elements: Ring) -> Ring:
