@@ -1,0 +1,1 @@
+"""Pictures of results: plain functions from a data frame to a file."""
