@@ -34,6 +34,8 @@ def test_keygen_writes_a_key_and_prints_the_public_half(run, tmp_path) -> None:
     assert (tmp_path / "identity.key").stat().st_mode & 0o777 == 0o600
     private = (tmp_path / "identity.key").read_text().strip()
     assert private not in outcome.output
+    line = (tmp_path / "identity.pub").read_text()
+    assert line == f'north = "{identity.public.hex()}"\n'
 
 
 def test_keygen_never_overwrites(run, tmp_path) -> None:
@@ -41,7 +43,13 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
+    assert "a.pub is where the public half would be" in outcome.stderr
+    (tmp_path / "a.pub").unlink()
+    outcome = run("keygen", "--out", "a.key")
+    assert outcome.exit_code == 2
     assert "never overwritten" in outcome.stderr
+    assert run("keygen", "--out", "b.pub").exit_code == 2
+    assert not (tmp_path / "b.pub").exists()
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli.screen import Screen, check_writable
+from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.exceptions import InputError
 
 
 def keygen(
@@ -23,21 +24,31 @@ def keygen(
 ) -> None:
     """Make a site's signing key.
 
-    The private half stays in the file, which only you may read. The public half goes
-    into the study's roster.
+    The private half stays in the file, which only you may read. The public half, in a
+    file beside it that ends in .pub, goes into the study's roster.
     """
     screen = Screen(quiet=json)
+    half = out.with_suffix(".pub")
     with screen.polite():
         from fedsdr.secure_sum import Identity
 
         check_writable(out)
+        if half == out or half.exists():
+            raise InputError(
+                f"{half} is where the public half would be: name another file with "
+                "--out, not ending in .pub"
+            )
         identity = Identity.generate()
         identity.save(out)
-    public = identity.public.hex()
+        public = identity.public.hex()
+        write_new(half, f'{site} = "{public}"\n')
     if json:
         found = {"file": str(out), "site": site, "public": public}
-        typer.echo(json_format.dumps(found))
+        typer.echo(json_format.dumps({**found, "public_file": str(half)}))
         return
     screen.say(f"Wrote {out}. Keep it here, and to yourself.")
-    screen.say("Send this line to the coordinator, in a way that you both trust:")
+    screen.say(
+        f"Wrote {half}. Send it, or the line in it, to the coordinator, in a way"
+    )
+    screen.say("that you both trust:")
     screen.say(f'    {site} = "{public}"')
