@@ -8,16 +8,21 @@ from scipy import stats
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, MaskedSum
-from fedsdr.secure_sum.bindings import pair_info, self_info, survivors_message
+from fedsdr.secure_sum.bindings import (
+    pair_info,
+    parties,
+    self_info,
+    survivors_message,
+)
 from fedsdr.secure_sum.fixed_point import Ring, accumulate, total
 from fedsdr.secure_sum.masks import change
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     RoundSecrets,
     derive,
-    join,
     mask_seed_from,
 )
+from fedsdr.secure_sum.sharing import join
 from fedsdr.secure_sum.site import Stage, SumSite
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -119,9 +124,8 @@ def lie_about_survivors(
     for name in honest:
         fitting = {peer: s for peer, s in signed.items() if sets[peer] == sets[name]}
         for colluder in colluders:
-            message = survivors_message(
-                attack.context, colluder, attack.keys, NAMES, sets[name]
-            )
+            seen = parties(attack.keys, NAMES, sets[name])
+            message = survivors_message(attack.context, colluder, seen)
             fitting[colluder] = attack.sites[colluder].identity.sign(message)
         shares = attack.sites[name].unmask(fitting)
         (lost_shares if name in lost else stayed_shares)[name] = shares

@@ -20,7 +20,8 @@ from fedsdr.disclosure.messages import fedsvd, secure, sums
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols import Terms
 from fedsdr.protocols.fedsvd import Terms as MaskedTerms
-from fedsdr.secure_sum.round_secrets import seal, split
+from fedsdr.secure_sum.round_secrets import seal
+from fedsdr.secure_sum.sharing import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -46,23 +46,15 @@ def shown_keys(keys: Mapping[str, PublicKeys]) -> bytes:
     return digest(part for s, k in sorted(keys.items()) for part in (s, k.content))
 
 
-def survivors_message(
-    context: Context,
-    signer: str,
-    keys: Mapping[str, PublicKeys],
-    shared: Iterable[str],
-    survivors: Iterable[str],
+def parties(
+    keys: Mapping[str, PublicKeys], shared: Iterable[str], survivors: Iterable[str]
 ) -> bytes:
-    """Write what a site signs when it confirms who is in the sum.
+    """Digest who took part in a round, and how far.
 
     Parameters
     ----------
-    context : Context
-        Study, round and question.
-    signer : str
-        Its name.
     keys : mapping of str to PublicKeys
-        That it was shown.
+        Of every site that showed some.
     shared : iterable of str
         Sites that shared their secrets.
     survivors : iterable of str
@@ -71,10 +63,29 @@ def survivors_message(
     Returns
     -------
     bytes
+        The same for whoever saw the same.
+    """
+    return shown_keys(keys) + digest(sorted(shared)) + digest(sorted(survivors))
+
+
+def survivors_message(context: Context, signer: str, seen: bytes) -> bytes:
+    """Write what a site signs when it confirms who is in the sum.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    signer : str
+        Its name.
+    seen : bytes
+        From `parties`; computed once, since every site checks the others' signatures.
+
+    Returns
+    -------
+    bytes
         To be signed.
     """
-    sets = digest(sorted(shared)), digest(sorted(survivors))
-    return context.bind("survivors", signer, shown_keys(keys), *sets)
+    return context.bind("survivors", signer, seen)
 
 
 def masked_message(context: Context, site: str, masked: Ring) -> bytes:

@@ -17,10 +17,10 @@ from fedsdr.secure_sum.round_secrets import (
     PublicKeys,
     commit,
     derive,
-    join,
     mask_seed_from,
     public_of,
 )
+from fedsdr.secure_sum.sharing import join
 
 # Sets of shares that are tried for one secret.
 MAX_TRIES = 1000

@@ -1,11 +1,9 @@
-"""One round's secrets of one site: key pairs, a self mask, shares and boxes."""
+"""One round's secrets of one site: key pairs, a self mask and boxes."""
 
 import hashlib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from Crypto.Protocol.SecretSharing import Shamir
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import (
@@ -19,8 +17,6 @@ from fedsdr.exceptions import Refusal
 
 SECRET_BYTES = 32
 NONCE_BYTES = 12
-# Shamir's scheme is implemented for 16 bytes; a secret is two such halves.
-HALF = SECRET_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,49 +243,3 @@ def unseal(key: bytes, box: bytes, context: bytes) -> bytes:
         return cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], context)
     except (InvalidTag, ValueError) as error:
         raise Refusal("TAMPERED", "a box does not open") from error
-
-
-def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
-    """Share a secret out.
-
-    Parameters
-    ----------
-    secret : bytes of length 32
-        What to share.
-    threshold : int
-        Shares that give it back; fewer say nothing about it.
-    n_shares : int
-        Shares made.
-
-    Returns
-    -------
-    list of bytes of length 32
-        Shares number 1, 2, and so on.
-    """
-    halves = [
-        Shamir.split(threshold, n_shares, secret[start : start + HALF])
-        for start in (0, HALF)
-    ]
-    return [left[1] + right[1] for left, right in zip(*halves, strict=True)]
-
-
-def join(shares: Mapping[int, bytes]) -> bytes:
-    """Put a secret together.
-
-    Parameters
-    ----------
-    shares : mapping of int to bytes
-        Share by its number, at least as many as the threshold.
-
-    Returns
-    -------
-    bytes of length 32
-        The secret, or something else if a share was changed.
-    """
-    parts = [
-        Shamir.combine(
-            [(number, share[start : start + HALF]) for number, share in shares.items()]
-        )
-        for start in (0, HALF)
-    ]
-    return b"".join(parts)

@@ -12,6 +12,7 @@ from fedsdr.secure_sum.bindings import (
     keys_message,
     masked_message,
     pair_info,
+    parties,
     self_info,
     shown_keys,
     survivors_message,
@@ -25,9 +26,9 @@ from fedsdr.secure_sum.round_secrets import (
     RoundSecrets,
     derive,
     seal,
-    split,
     unseal,
 )
+from fedsdr.secure_sum.sharing import split
 
 
 class Stage(IntEnum):
@@ -112,12 +113,12 @@ class SumSite:
         threshold, count = self.agreement.threshold, len(keys)
         seeds = split(self._secrets.seed, threshold, count)
         masks = split(self._secrets.mask_secret, threshold, count)
-        boxes, own_shares = {}, b""
+        boxes, own_shares, shown = {}, b"", shown_keys(ordered)
         for peer, seed, mask in zip(ordered, seeds, masks, strict=True):
             if peer == self.name:
                 own_shares = seed + mask
                 continue
-            info = self._box_info(self.name, peer, ordered)
+            info = self._box_info(self.name, peer, shown)
             key = self._secrets.box_secret(ordered[peer], info)
             boxes[peer] = seal(key, seed + mask, info)
         self._keys, self._held = ordered, {self.name: own_shares}
@@ -143,9 +144,9 @@ class SumSite:
         self._enough([*boxes, self.name])
         if not set(boxes) <= set(self._keys) - {self.name}:
             raise Refusal("PEERS", "a box comes from a site without keys")
-        held = {}
+        held, shown = {}, shown_keys(self._keys)
         for peer, box in boxes.items():
-            info = self._box_info(peer, self.name, self._keys)
+            info = self._box_info(peer, self.name, shown)
             key = self._secrets.box_secret(self._keys[peer], info)
             held[peer] = unseal(key, box, info)
             if len(held[peer]) != 2 * SECRET_BYTES:
@@ -176,7 +177,8 @@ class SumSite:
         """
         self._survivors = self.check_survivors(survivors)
         self._stage = Stage.CONFIRMED
-        return self.identity.sign(self._survivors_message(self.name))
+        seen = parties(self._keys, self._held, self._survivors)
+        return self.identity.sign(survivors_message(self.context, self.name, seen))
 
     def sign_masked(self, masked: Ring) -> bytes:
         """Sign masked numbers, so that nobody on the way can change them.
@@ -253,8 +255,9 @@ class SumSite:
         self._enough(signatures)
         if not set(signatures) <= set(self._survivors):
             raise Refusal("PEERS", "a signature comes from a site that was lost")
+        seen = parties(self._keys, self._held, self._survivors)
         for site, signature in signatures.items():
-            message = self._survivors_message(site)
+            message = survivors_message(self.context, site, seen)
             check_signature(self.agreement.roster, site, signature, message)
 
     def _expect(self, stage: Stage | None) -> None:
@@ -276,13 +279,6 @@ class SumSite:
             for peer in peers
         }
 
-    def _box_info(
-        self, sender: str, receiver: str, keys: Mapping[str, PublicKeys]
-    ) -> bytes:
+    def _box_info(self, sender: str, receiver: str, shown: bytes) -> bytes:
         # With all keys in it: sites that were shown different keys cannot go on.
-        return self.context.bind("box", sender, receiver, shown_keys(keys))
-
-    def _survivors_message(self, signer: str) -> bytes:
-        return survivors_message(
-            self.context, signer, self._keys, self._held, self._survivors
-        )
+        return self.context.bind("box", sender, receiver, shown)

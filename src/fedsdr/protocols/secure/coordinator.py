@@ -32,6 +32,7 @@ from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
     keys_message,
     masked_message,
+    parties,
     survivors_message,
 )
 from fedsdr.secure_sum.fixed_point import Ring
@@ -172,8 +173,10 @@ class SecureSum:
         ask = {**tag, "survivors": list(survivors)}
         replies = self._ask("secure.confirm", dict.fromkeys(survivors, ask))
 
+        seen = parties(keys, boxes, survivors)
+
         def signature_of(site: str, reply: Payload) -> bytes:
-            message = survivors_message(context, site, keys, boxes, survivors)
+            message = survivors_message(context, site, seen)
             return self._signature(site, reply, message)
 
         signed = self._read(replies, signature_of)

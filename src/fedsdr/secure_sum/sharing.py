@@ -1,0 +1,88 @@
+"""Shamir's shares of a secret, over the integers modulo a prime."""
+
+import secrets
+from collections.abc import Mapping
+from functools import lru_cache
+
+from fedsdr.secure_sum.round_secrets import SECRET_BYTES
+
+#: The largest prime below 2^256: secrets and shares have 32 bytes. One secret in 2^248
+#: is too large to be shared, and refused.
+PRIME = 2**256 - 189
+
+
+def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
+    r"""Share a secret out.
+
+    Parameters
+    ----------
+    secret : bytes of length 32
+        What to share.
+    threshold : int
+        Shares that give it back; fewer say nothing about it.
+    n_shares : int
+        Shares made.
+
+    Returns
+    -------
+    list of bytes of length 32
+        Shares number 1, 2, and so on.
+
+    Notes
+    -----
+    Share i is :math:`p(i)` for a polynomial p of degree ``threshold - 1`` with
+    :math:`p(0)` the secret and all other coefficients drawn uniformly. Whole numbers of
+    256 bits are what Python multiplies fastest: 200 shares take milliseconds, where
+    GF(2^128) in pure Python takes seconds.
+    """
+    value = int.from_bytes(secret)
+    if len(secret) != SECRET_BYTES or value >= PRIME:
+        raise ValueError(f"a secret has {SECRET_BYTES} bytes, and is below the prime")
+    coefficients = [secrets.randbelow(PRIME) for _ in range(threshold - 1)]
+    return [
+        _evaluate([*coefficients, value], number).to_bytes(SECRET_BYTES)
+        for number in range(1, n_shares + 1)
+    ]
+
+
+def join(shares: Mapping[int, bytes]) -> bytes:
+    """Put a secret together.
+
+    Parameters
+    ----------
+    shares : mapping of int to bytes
+        Share by its number, at least as many as the threshold.
+
+    Returns
+    -------
+    bytes of length 32
+        The secret, or something else if a share was changed.
+    """
+    weights = _weights(tuple(shares))
+    terms = (
+        weight * int.from_bytes(share)
+        for weight, share in zip(weights, shares.values(), strict=True)
+    )
+    return (sum(terms) % PRIME).to_bytes(SECRET_BYTES)
+
+
+def _evaluate(coefficients: list[int], at: int) -> int:
+    value = 0
+    for coefficient in coefficients:
+        # A step adds as many bits as a number of a site has: reducing costs more.
+        value = value * at + coefficient
+    return value % PRIME
+
+
+@lru_cache(maxsize=16)
+def _weights(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Give what each share counts for in p(0); all secrets of a round need the same."""
+    found = []
+    for own in numbers:
+        above, below = 1, 1
+        for other in numbers:
+            if other != own:
+                above = above * other % PRIME
+                below = below * (other - own) % PRIME
+        found.append(above * pow(below, -1, PRIME) % PRIME)
+    return tuple(found)
