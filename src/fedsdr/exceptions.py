@@ -6,7 +6,10 @@ scikit-learn's own validation errors are `ValueError` too, so ``except ValueErro
 catches every complaint about the input.
 """
 
-from sklearn.exceptions import ConvergenceWarning
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "ConvergenceWarning",
@@ -30,6 +33,15 @@ CODES = {
     "TERMS": "the study's terms differ from those that the site agreed to",
     "TIMEOUT": "no answer in time",
 }
+
+
+def __getattr__(name: str) -> Any:
+    """Import scikit-learn's warning when it is used: it takes a second."""
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import ConvergenceWarning
+
+    return ConvergenceWarning
 
 
 class InputError(ValueError):

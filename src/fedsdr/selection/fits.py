@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.solver import Problem, solve_path
 from fedsdr.solver.shipped_admm import solve_shipped
 from fedsdr.summaries import Summary
@@ -98,6 +97,8 @@ def solve_certified(
     list of Fit
         In the order of `penalties`.
     """
+    from fedsdr.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # One message about all fits tells more than one about each.
         warnings.simplefilter("ignore", ConvergenceWarning)

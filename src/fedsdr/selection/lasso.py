@@ -6,10 +6,6 @@ from warnings import catch_warnings, simplefilter, warn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.linear_model import lasso_path
-
-from fedsdr.exceptions import ConvergenceWarning
 
 Matrix = NDArray[np.float64]
 
@@ -147,6 +143,8 @@ def fit_lasso(
         path, gaps = whole.path(k, grids[k, [index]], coef_init=start, **EXACT)
         columns[:, k] = path[:, 0]
         if gaps[0] > ROUGH["tol"]:
+            from fedsdr.exceptions import ConvergenceWarning
+
             warn(
                 f"a lasso stopped at a relative duality gap of {gaps[0]:.1g}: some "
                 "columns of X may be near copies of each other; drop one of them",
@@ -174,6 +172,10 @@ class _Design:
 
     def path(self, k: int, penalties: Matrix, **options: Any) -> tuple[Matrix, Matrix]:
         """Fit response k along descending penalties: one column each, and the gaps."""
+        from sklearn import config_context
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import lasso_path
+
         known = self.gram is not None
         response = np.ascontiguousarray(self.responses[:, k])
         # Thousands of alike calls: scikit-learn need not look at their types each time,

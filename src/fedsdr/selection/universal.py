@@ -1,7 +1,7 @@
 """A penalty from theory, and what it may have missed."""
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtri, ndtri
 
 from fedsdr.selection.refit import Matrix, leading_directions
 from fedsdr.solver import Solution, solve
@@ -62,7 +62,7 @@ def plug_in_penalty(summary: Summary, solution: Solution) -> float:
     part = summary.subset(solution.active)
     vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
     values = np.clip(values[: vectors.shape[1]], 0.0, 1.0)
-    z = norm.isf(ENTRY_LEVEL / 2 / summary.n_features)
+    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_features)
     levels = z * np.sqrt(values * (1 - values) / summary.n_rows)
     return float((levels / np.abs(vectors).sum(axis=0)).min())
 
@@ -142,7 +142,7 @@ def _gain_of_noise(summary: Summary, values: Matrix) -> float:
     scale = (weights**2).sum() / weights.sum()
     freedom = weights.sum() ** 2 / (weights**2).sum()
     rows = max(summary.n_rows - summary.n_sites, 1)
-    return float(scale * chi2.isf(ADDITIONS / summary.n_features, freedom) / rows)
+    return float(scale * chdtri(freedom, ADDITIONS / summary.n_features) / rows)
 
 
 def _gains(

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.exceptions import ConvergenceWarning, InputError
+from fedsdr.exceptions import InputError
 from fedsdr.solver.certificate import Bounded, relative_gap
 from fedsdr.solver.linearized_admm import solve_linearized
 from fedsdr.solver.problem import Indices, Matrix, Problem
@@ -146,6 +146,8 @@ def solve_problem(
     gap = relative_gap(objective, found.dual_bound)
     converged = gap <= tol
     if not converged and (stop == "gap" or found.n_iter >= max_iter):
+        from fedsdr.exceptions import ConvergenceWarning
+
         warnings.warn(
             f"stopped after {found.n_iter} iterations at a relative gap of {gap:.1e} "
             f"(asked for {tol:.0e}) for penalty {problem.penalty:.4g}; raise max_iter, "

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length
-from sklearn.utils.validation import column_or_1d
 
 from fedsdr.exceptions import InputError
 
@@ -31,6 +29,10 @@ def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
     y : ndarray of shape (n_rows,)
         The response, see `check_target`.
     """
+    if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
+        return X, y
+    from sklearn.utils import check_array, check_consistent_length
+
     X = check_array(X, dtype=np.float64, input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
@@ -54,6 +56,11 @@ def check_target(y: Any) -> NDArray[Any]:
     """
     if y is None:
         raise InputError("y is missing: sliced inverse regression needs a response")
+    if _is_plain(y, 1):
+        return np.asarray(y)
+    from sklearn.utils import assert_all_finite
+    from sklearn.utils.validation import column_or_1d
+
     categories = _is_categorical(y)
     values = column_or_1d(_as_array(y), warn=True)
     if values.dtype.kind == "O":
@@ -72,6 +79,17 @@ def check_target(y: Any) -> NDArray[Any]:
             "convert it to numbers, text or booleans"
         )
     return values
+
+
+def _is_plain(values: Any, n_axes: int) -> bool:
+    """Tell what needs no check, and a site's process no import of scikit-learn."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype == np.float64
+        and values.ndim == n_axes
+        and values.size > 0
+        and bool(np.isfinite(values).all())
+    )
 
 
 def _as_array(y: Any) -> NDArray[Any]:
