@@ -1,4 +1,4 @@
-"""The command line: ``demo``, ``fit``, ``keygen``, ``study`` and ``site``.
+"""The command line: ``demo``, ``fit``, ``keygen``, ``reproduce``, ``study``, ``site``.
 
 Commands import what computes inside their functions, so that ``--help`` and a
 mistyped option answer at once.
@@ -12,6 +12,7 @@ from fedsdr import __version__
 from fedsdr.cli.demo import demo
 from fedsdr.cli.fit import fit
 from fedsdr.cli.keygen import keygen
+from fedsdr.cli.reproduce import reproduce
 from fedsdr.cli.site import app as site
 from fedsdr.cli.study import study_app
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(fit)
 app.command()(keygen)
+app.command()(reproduce)
 app.add_typer(study_app, name="study")
 app.add_typer(site, name="site")
 

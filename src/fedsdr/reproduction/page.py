@@ -1,0 +1,208 @@
+"""Verdicts on disk: a page an experiment, and one over all of them."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from fedsdr.reproduction import markdown
+from fedsdr.reproduction.experiment import FIRST_SEED, Check, Experiment, Verdict
+from fedsdr.reproduction.records import Records
+from fedsdr.reproduction.registry import experiment_names, find_experiment
+from fedsdr.reproduction.runner import CONFIG, RESULTS
+
+VERDICT, WHY, PICTURE, OVERALL = "verdict.md", "why.md", "picture.png", "README.md"
+METS = {True: "yes", False: "**no**", None: "not yet known"}
+
+INTRODUCTION = """\
+Every table and figure of the paper, run again: `fedsdr reproduce NAME`, or `all`. This
+page is written by that command from the results in the folders; nothing here is typed
+in. A run that has been recorded is not repeated, and a method can be run with more
+repetitions at any time (`--runs`, `--methods`)."""
+
+
+def read_results(experiment: Experiment, root: Path) -> pd.DataFrame:
+    """Read the results of an experiment and of those it builds on.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Which.
+    root : Path
+        Folder with a folder an experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A line a task that did not fail, with the name of its experiment.
+    """
+    names = (*experiment.builds_on, experiment.name)
+    frames = []
+    for name in names:
+        other = experiment if name == experiment.name else find_experiment(name)
+        frame = Records(root / name / RESULTS, other.measures).read()
+        if len(frame):
+            frames.append(frame[frame.failed == ""].assign(experiment=name))
+    if not frames:
+        columns = Records(root, experiment.measures).columns
+        return pd.DataFrame(columns=[*columns, "experiment"])
+    return pd.concat(frames, ignore_index=True)
+
+
+def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
+    """Write verdict and picture of an experiment from its results.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Which.
+    root : Path
+        Folder with a folder an experiment.
+
+    Returns
+    -------
+    Verdict or None
+        What was written; None without results.
+    """
+    results = read_results(experiment, root)
+    if results.empty:
+        return None
+    folder = root / experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    verdict = experiment.judge(results)
+    drawn = _draw(experiment, results, folder / PICTURE)
+    page = markdown.sections(
+        f"# {experiment.title}",
+        f"`fedsdr reproduce {experiment.name}`. {_origin(results)}",
+        checks_table(verdict.checks),
+        f"![picture]({PICTURE})" if drawn else "",
+        verdict.body,
+        "## Where we differ from the paper",
+        markdown.bullets(verdict.differs) or "Nowhere, of what has been run.",
+        "## Why",
+        why(experiment, folder) or "No reason is known.",
+    )
+    (folder / VERDICT).write_text(page, encoding="utf-8")
+    return verdict
+
+
+def write_overall(root: Path) -> Path:
+    """Write the page over all experiments from their results.
+
+    Parameters
+    ----------
+    root : Path
+        Folder with a folder an experiment.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    summary, parts = [], []
+    for name in experiment_names():
+        experiment = find_experiment(name)
+        results = read_results(experiment, root)
+        verdict = None if results.empty else experiment.judge(results)
+        summary += _summary(experiment, verdict)
+        if verdict is not None:
+            files = f"[Verdict]({name}/{VERDICT}), [results]({name}/{RESULTS})"
+            parts += [
+                f"## {experiment.title}",
+                f"{files}, [configuration]({name}/{CONFIG}). {_origin(results)}",
+                markdown.bullets(verdict.differs)
+                or "No cell differs, of what has been run.",
+                why(experiment, root / name),
+            ]
+    frame = pd.DataFrame(summary)
+    columns = {"experiment": "", "claim": "", "measured": "", "met": ""}
+    page = markdown.sections(
+        "# The paper, reproduced",
+        INTRODUCTION,
+        f"Seeds are derived from experiment, condition, setting and run, and start at "
+        f"{FIRST_SEED:,}; the defaults were chosen on smaller ones.",
+        markdown.table(frame, columns),
+        *parts,
+    )
+    path = root / OVERALL
+    root.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def checks_table(checks: Sequence[Check]) -> str:
+    """Write claims and what was found.
+
+    Parameters
+    ----------
+    checks : sequence of Check
+        The claims.
+
+    Returns
+    -------
+    str
+        Markdown; empty without claims.
+    """
+    lines = [
+        {"claim": c.claim, "measured": c.measured, "met": METS[c.met]} for c in checks
+    ]
+    forms = {"claim": "", "measured": "", "met": ""}
+    return markdown.table(pd.DataFrame(lines), forms) if lines else ""
+
+
+def why(experiment: Experiment, folder: Path) -> str:
+    """Find the reasons given for differences.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With those in its source.
+    folder : Path
+        With those in ``why.md``, if there are any.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    file = folder / WHY
+    more = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+    return "\n\n".join(part for part in (experiment.why.strip(), more) if part)
+
+
+def _summary(experiment: Experiment, verdict: Verdict | None) -> list[dict[str, str]]:
+    name = f"[{experiment.name}]({experiment.name}/{VERDICT})"
+    if verdict is None:
+        line = {"claim": experiment.title, "measured": "not run", "met": METS[None]}
+        return [{"experiment": experiment.name, **line}]
+    return [
+        {
+            "experiment": name,
+            "claim": c.claim,
+            "measured": c.measured,
+            "met": METS[c.met],
+        }
+        for c in verdict.checks
+    ]
+
+
+def _origin(results: pd.DataFrame) -> str:
+    commits = results.groupby("commit", sort=False).size()
+    return f"{len(results)} runs, at commit {', '.join(map(str, commits.index))}."
+
+
+def _draw(experiment: Experiment, results: pd.DataFrame, path: Path) -> bool:
+    if experiment.draw is None:
+        return False
+    try:
+        experiment.draw(results, path)
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        warnings.warn(
+            "no picture is drawn without matplotlib: install fedsdr[plots]",
+            stacklevel=2,
+        )
+        return path.exists()
+    return True

@@ -1,0 +1,43 @@
+"""Which experiments there are, in the order of the verdict page."""
+
+from importlib import import_module
+
+from fedsdr.exceptions import InputError
+from fedsdr.reproduction.experiment import Experiment
+
+#: Name of each experiment, and the module that ends in it.
+MODULES = {
+    "table1": "table1",
+}
+
+
+def experiment_names() -> tuple[str, ...]:
+    """List the experiments.
+
+    Returns
+    -------
+    tuple of str
+        Their names.
+    """
+    return tuple(MODULES)
+
+
+def find_experiment(name: str) -> Experiment:
+    """Load an experiment.
+
+    Parameters
+    ----------
+    name : str
+        One of `experiment_names`.
+
+    Returns
+    -------
+    Experiment
+        It.
+    """
+    if name not in MODULES:
+        raise InputError(
+            f"there is no experiment {name!r}: choose from {', '.join(MODULES)}, all"
+        )
+    module = import_module(f"fedsdr.reproduction.{MODULES[name]}")
+    return module.EXPERIMENT
