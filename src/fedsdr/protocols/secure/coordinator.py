@@ -19,6 +19,7 @@ from fedsdr.protocols.seam import (
     Payloads,
     Replies,
 )
+from fedsdr.protocols.secure.attempts import Attempt
 from fedsdr.protocols.secure.messages import (
     read_by_site,
     read_bytes,
@@ -108,26 +109,26 @@ class SecureSum:
         """
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
         name = f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}"
+        stamp = {"study": self.study.digest, "question": question}
+        attempt = Attempt(self.state, name, statistic, stamp)
         saved = self.state.load(name)
-        if saved is None:
+        if saved is not None:
+            self._check_saved(saved, question, n_values)
+            attempt.sites = tuple(saved["sites"])
+        if saved is None or "values" not in saved:
             # Rounds are named at random: a name that was used is refused.
             context = Context(
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
-            vector, survivors = self._run(context, statistic, request, n_values)
-            saved = {
-                "study": self.study.digest,
-                "question": question,
-                "values": vector,
-                "sites": list(survivors),
-            }
+            vector, survivors = self._run(context, attempt, request, n_values)
+            saved = {**stamp, "values": vector, "sites": list(survivors)}
             self.state.save(name, saved)
-        self._check_saved(saved, question, n_values)
         self.survivors = tuple(saved["sites"])
         return np.array(saved["values"])
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
-        values, sites = saved.get("values"), saved.get("sites")
+        # A sum that was broken off has sites only.
+        values, sites = saved.get("values", np.empty(n_values)), saved.get("sites")
         if (
             (saved.get("study"), saved.get("question")) != (self.study.digest, question)
             or not isinstance(values, np.ndarray)
@@ -153,16 +154,19 @@ class SecureSum:
         self.failures |= failures
 
     def _run(
-        self, context: Context, statistic: str, request: Payload, n_values: int
+        self, context: Context, attempt: Attempt, request: Payload, n_values: int
     ) -> tuple[Vector, tuple[str, ...]]:
         agreement = self.study.agreement()
+        statistic = attempt.statistic
         tag = {"round": context.round}
         start = {**tag, "statistic": statistic, "request": request}
-        replies = self._ask("secure.keys", dict.fromkeys(self.study.sites, start))
+        sites = attempt.sites or self.study.sites
+        replies = self._ask("secure.keys", dict.fromkeys(sites, start))
         keys = self._read(replies, partial(self._keys_of, context))
         shown = {**tag, "keys": {site: asdict(key) for site, key in keys.items()}}
         replies = self._ask("secure.shares", dict.fromkeys(keys, shown))
         boxes = self._read(replies, partial(_boxes_of, set(keys)))
+        attempt.bind("secure.shares", boxes, self.failures)
         replies = self._ask(
             "secure.masked",
             {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
@@ -170,6 +174,7 @@ class SecureSum:
         shape = (n_values, agreement.ring.words)
         masked = self._read(replies, partial(self._masked_of, context, shape))
         survivors = tuple(sorted(masked))
+        attempt.bind("secure.masked", survivors, self.failures)
         ask = {**tag, "survivors": list(survivors)}
         replies = self._ask("secure.confirm", dict.fromkeys(survivors, ask))
 

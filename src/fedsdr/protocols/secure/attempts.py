@@ -1,0 +1,92 @@
+"""What a coordinator remembers of a sum that it could not finish.
+
+Once masked numbers have left, sites take the sum for released over the sites that were
+asked, and refuse one over others. A new attempt over fewer sites would not only fail:
+sites that had offered nothing before would record the smaller set, and from then on no
+set would suit everybody. So the coordinator asks the same sites, or nobody.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fedsdr.exceptions import CODES
+from fedsdr.protocols.seam import Failures, IncompleteError, Payload
+from fedsdr.protocols.secure.state import State
+
+
+class BrokenRoundError(IncompleteError):
+    """A sum that was broken off needs sites that are not there.
+
+    Parameters
+    ----------
+    name : str
+        Of the last message.
+    failures : dict of str to str
+        Fixed code of each site.
+    sites : tuple of str
+        Sites of the first attempt.
+    """
+
+    def __init__(self, name: str, failures: Failures, sites: tuple[str, ...]) -> None:
+        super().__init__(name, failures)
+        self.args = (name, failures, sites)
+        self.sites = sites
+
+    def __str__(self) -> str:
+        missing = ", ".join(
+            f"{site} ({CODES.get(code, code)})"
+            for site, code in sorted(self.failures.items())
+            if site in self.sites
+        )
+        return (
+            "an earlier attempt at this sum was broken off after masked numbers had "
+            f"left, and its sites ({', '.join(self.sites)}) refuse a sum over others. "
+            f"Missing now: {missing}. Bring all of them back, and resume"
+        )
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt at a sum, and what is left of an earlier one.
+
+    Parameters
+    ----------
+    state : State
+        Where to remember.
+    name : str
+        Of the sum.
+    statistic : str
+        What is added.
+    stamp : dict
+        Study and question, kept with the sites.
+    sites : tuple of str, default=()
+        Sites of an earlier attempt; none if there was none.
+    """
+
+    state: State
+    name: str
+    statistic: str
+    stamp: Payload
+    sites: tuple[str, ...] = ()
+
+    def bind(self, message: str, sites: Iterable[str], failures: Failures) -> None:
+        """Decide whether to go on with these sites, and remember them first.
+
+        Parameters
+        ----------
+        message : str
+            That they have answered.
+        sites : iterable of str
+            Who did.
+        failures : dict of str to str
+            Fixed code of each site that was lost.
+        """
+        now = tuple(sorted(sites))
+        if self.sites and now != self.sites:
+            lost = {
+                site: failures.get(site, "TIMEOUT")
+                for site in self.sites
+                if site not in now
+            }
+            raise BrokenRoundError(message, lost, self.sites)
+        self.state.save(self.name, {**self.stamp, "sites": list(now)})

@@ -1,0 +1,92 @@
+"""A sum that was broken off is taken up with the same sites, or not at all."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.study.consortia import NAMES, Files, simulate_rows
+
+from fedsdr.disclosure import Ledger
+from fedsdr.federation.in_process import Fault
+from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.secure.attempts import BrokenRoundError
+
+# Too few stay: four sites, three of whom must.
+LOST = ("south", "west")
+
+
+@pytest.fixture(name="files")
+def four_sites(tmp_path: Path) -> Files:
+    return Files(tmp_path, simulate_rows())
+
+
+def losing(*sites: str, since: str = "secure.agree") -> Fault:
+    """Lose sites from a message on."""
+    begun: list[str] = []
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        if name == since:
+            begun.append(site)
+        return None if begun and site in sites else packed
+
+    return fault
+
+
+def break_off(files: Files, message: str) -> None:
+    fault = losing(*LOST, since=message)
+    with pytest.raises(IncompleteError, match=message):
+        files.run(files.connect(fault=fault))
+
+
+def count_entries(files: Files) -> dict[str, int]:
+    return {name: len(Ledger(files.root / name / "ledger").entries()) for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    "message", ["secure.masked", "secure.confirm", "secure.unmask"]
+)
+def test_masked_numbers_bind_the_next_attempt(files: Files, message: str) -> None:
+    break_off(files, message)
+    before = count_entries(files)
+    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+        files.run(files.connect(fault=losing("west")))
+    # South had offered nothing before "masked", and must not offer to fewer now.
+    assert count_entries(files) == before
+    assert files.run().settings["sites"] == list(NAMES)
+
+
+@pytest.mark.parametrize("message", ["secure.keys", "secure.shares"])
+def test_nothing_has_left_before_that(files: Files, message: str) -> None:
+    break_off(files, message)
+    result = files.run(files.connect(fault=losing("west")))
+    assert result.settings["sites"] == ["east", "north", "south"]
+
+
+def test_a_site_that_was_not_there_is_not_asked_later(files: Files) -> None:
+    first = losing("west", since="secure.keys")
+    second = losing("south", since="secure.unmask")
+    with pytest.raises(IncompleteError, match=r"secure\.unmask"):
+        files.run(files.connect(fault=both(first, second)))
+    assert files.run().settings["sites"] == ["east", "north", "south"]
+
+
+def test_stewards_may_let_a_lost_site_go(files: Files) -> None:
+    break_off(files, "secure.confirm")
+    for name in NAMES:
+        data = {"kind": "csv", "path": "rows.csv"}
+        files.write_rows(name)
+        files.write_site(name, data=data, policy={"same_sites_only": False})
+    (left,) = (files.coordinator / "run").glob("moments-*.round")
+    left.unlink()
+    result = files.run(files.connect(fault=losing("west")))
+    assert result.settings["sites"] == ["east", "north", "south"]
+
+
+def both(*faults: Callable[[str, str, bytes], bytes | None]) -> Fault:
+    """Lose what any of these loses."""
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        outcomes = [one(name, site, packed) for one in faults]
+        return None if None in outcomes else packed
+
+    return fault
