@@ -15,6 +15,7 @@ from fedsdr.disclosure import Ledger
 from fedsdr.federation.rehearsal import rehearse
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols import IncompleteError, StreamedRows
+from fedsdr.result import Result
 from fedsdr.study import CheckError, StudyFile, open_site
 from fedsdr.study.preprocessing import Prepared, Preprocessor, Profile
 
@@ -203,6 +204,10 @@ def test_gaps_are_filled_with_the_mean_over_all_sites(tmp_path: Path, model) -> 
         expected = FedSSIR(protocol="secure").fit(X, y, sites=filled["site"]).result_
         assert result.selected == expected.selected
         assert subspace_distance(result.directions, expected.directions) < 1e-8
+    # A site needs the means for new rows; the table of choices is the coordinator's.
+    there = Result.from_json(tmp_path / "east" / "result.json")
+    assert there.settings == result.settings
+    assert there.validation == ()
     kinds = [e.statistic for e in Ledger(tmp_path / "east" / "ledger").entries()]
     assert kinds[:4] == ["means", "means", "moments", "moments"]
     again = files.run(files.connect())

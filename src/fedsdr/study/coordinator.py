@@ -100,13 +100,19 @@ def to_message(result: Result) -> Payload:
     Returns
     -------
     dict
-        For "secure.result".
+        For "secure.result": no more than sites saw on the way, and the estimate. The
+        table behind the choices stays with the coordinator.
     """
     names = (
         "directions", "support", "eigenvalues", "n_rows", "n_sites", "penalty",
         "objective", "dual_bound", "gap", "converged", "scale",
     )  # fmt: skip
-    return {name: getattr(result, name) for name in names}
+    message = {name: getattr(result, name) for name in names}
+    message["sites"] = list(result.settings["sites"])
+    filled = result.settings["preprocessing"].get("filled_with", {})
+    if filled:
+        message["means"] = np.array(list(filled.values()))
+    return message
 
 
 class _Run:

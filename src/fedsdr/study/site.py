@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fedsdr.disclosure import Ledger
-from fedsdr.exceptions import InputError, fixed_code
+from fedsdr.exceptions import InputError, Refusal, fixed_code
 from fedsdr.protocols.seam import Payload
 from fedsdr.protocols.secure import RuleGate, SecureSite
 from fedsdr.result import Result, provenance
@@ -170,14 +170,24 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     Returns
     -------
     Result
-        With names and settings from the site's own copy. The table behind the choices
-        stays with the coordinator.
+        With names and settings from the site's own copy, and with what new rows need:
+        the means that gaps are filled with. The table behind the choices stays with the
+        coordinator.
     """
+    found = dict(payload)
+    settings = study.settings()
+    settings["sites"] = list(found.pop("sites", ()))
+    means = found.pop("means", np.empty(0))
+    if len(means) not in (0, len(study.imputed)):
+        raise Refusal("MALFORMED", "not one mean for each column with gaps")
+    if len(means):
+        filled = dict(zip(study.imputed, means.tolist(), strict=True))
+        settings["preprocessing"]["filled_with"] = filled
     return Result(
         feature_names=study.features,
-        settings=study.settings(),
+        settings=settings,
         provenance={**provenance(), "received": "from the coordinator"},
-        **payload,
+        **found,
     )
 
 

@@ -49,6 +49,23 @@ RESULT = (
     FieldSpec("n_rows", "int", "N, rows of all sites", EVERYONE),
     FieldSpec("n_sites", "int", "m", EVERYONE),
     *(replace(field, seen_by=EVERYONE) for field in CERTIFICATE),
+    FieldSpec(
+        "sites",
+        "list",
+        "sites in the sum",
+        EVERYONE,
+        items=FieldSpec("", "text"),
+        absent=True,
+    ),
+    FieldSpec(
+        "means",
+        "array",
+        "what gaps were filled with, as sites were told before",
+        EVERYONE,
+        (ANY,),
+        "<f8",
+        absent=True,
+    ),
 )
 
 SECURE = (
