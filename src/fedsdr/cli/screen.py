@@ -91,6 +91,10 @@ class Screen:
         """Print what is wrong, as one line."""
         self._complain("Error", message, "bold red")
 
+    def note(self, message: str) -> None:
+        """Print what the caller should know, as one line that is no result."""
+        self._complain("Note", message, "bold")
+
     def _show_warning(
         self, message: Warning | str, *_where: object, **_more: object
     ) -> None:

@@ -3,10 +3,8 @@
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from fedsdr.federation.nvflare.interrupts import Interrupts
 from fedsdr.federation.nvflare.kits import (
     check_kit,
     read_address,
@@ -212,9 +211,12 @@ class Nodes:
     ----------
     running : list of Node
         All that were started.
+    interrupts : Interrupts
+        Wait until a node that is being started can be found again.
     """
 
     running: list[Node] = field(default_factory=list)
+    interrupts: Interrupts = field(default_factory=Interrupts)
 
     def start(
         self,
@@ -242,8 +244,9 @@ class Nodes:
         Node
             Also in `running`.
         """
-        node = start_node(kit, variables, server=server, log=log)
-        self.running.append(node)
+        with self.interrupts.held():
+            node = start_node(kit, variables, server=server, log=log)
+            self.running.append(node)
         return node
 
     def check(self) -> None:
@@ -288,26 +291,9 @@ def nodes_together() -> Iterator[Nodes]:
         exception, by Ctrl-C or by SIGTERM.
     """
     nodes = Nodes()
-    with _terminable():
+    with nodes.interrupts.handled():
         try:
             yield nodes
         finally:
-            stop_nodes(nodes.running)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: object) -> None:
-        del frame
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+            with nodes.interrupts.held():
+                stop_nodes(nodes.running)

@@ -1,0 +1,155 @@
+"""A study to try things on: simulated rows, keys and files, and the truth behind."""
+
+import json
+import math
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from fedsdr.disclosure import Policy
+from fedsdr.exceptions import InputError
+from fedsdr.secure_sum import Identity
+from fedsdr.simulate import Simulation, make_setting
+from fedsdr.study.templates import site_template, study_template
+
+COORDINATOR = "coordinator"
+NAME = "demo"
+TARGET = "y"
+
+#: Two directions, five active variables, covariate shift.
+SETTING = 3
+
+# Fewer cannot add under masks.
+MIN_SITES = 3
+
+_DIRECTIONS = ("north", "south", "east", "west")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """Where the files of an example are.
+
+    Parameters
+    ----------
+    study_file : Path
+        Of the coordinator; every site has a copy.
+    site_files : dict of str to Path
+        Of each site.
+    truth : Simulation
+        The rows, site after site, and the directions behind them.
+    """
+
+    study_file: Path
+    site_files: dict[str, Path]
+    truth: Simulation
+
+
+def name_sites(n_sites: int) -> tuple[str, ...]:
+    """Name the sites of an example.
+
+    Parameters
+    ----------
+    n_sites : int
+        How many.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the simulation.
+    """
+    more = (f"site{i}" for i in range(len(_DIRECTIONS) + 1, n_sites + 1))
+    return (*_DIRECTIONS[:n_sites], *more)
+
+
+def simulate_example(
+    *, n_sites: int = 4, n_rows: int = 500, n_features: int = 40, seed: int = 0
+) -> Simulation:
+    """Draw rows of sites whose covariates lie apart.
+
+    Parameters
+    ----------
+    n_sites : int, default=4
+        At least 3.
+    n_rows : int, default=500
+        Of every site. The sites keep to the default policy, and an `InputError` says
+        so if that would stop the study.
+    n_features : int, default=40
+        Columns besides the response, at least 5.
+    seed : int, default=0
+        Of the simulation.
+
+    Returns
+    -------
+    Simulation
+        For `write_example`.
+    """
+    _check_sizes(n_sites, n_rows, n_features)
+    return make_setting(
+        SETTING,
+        n_sites=n_sites,
+        n_per_site=n_rows,
+        n_features=n_features,
+        random_state=seed,
+    )
+
+
+def write_example(folder: Path, truth: Simulation) -> Example:
+    """Write all files of a study, and draw the sites' keys.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist. Gets a folder for the coordinator and one for each site, as if they
+        were different machines.
+    truth : Simulation
+        The rows, see `simulate_example`.
+
+    Returns
+    -------
+    Example
+        Ready to be run.
+    """
+    columns = [f"x{j}" for j in range(truth.X.shape[1])]
+    roster, site_files = {}, {}
+    for i, name in enumerate(name_sites(len(truth.models))):
+        home = _make(folder / name)
+        own = truth.sites == i
+        frame = pd.DataFrame(truth.X[own], columns=columns)
+        frame.assign(**{TARGET: truth.y[own]}).to_csv(home / "rows.csv", index=False)
+        identity = Identity.generate()
+        identity.save(home / "identity.key")
+        roster[name] = identity.public.hex()
+        site_files[name] = home / "site.toml"
+        site_files[name].write_text(site_template(name), encoding="utf-8")
+    text = study_template(NAME, TARGET, columns)
+    text += "".join(f"{name} = {json.dumps(key)}\n" for name, key in roster.items())
+    study_file = _make(folder / COORDINATOR) / "study.toml"
+    study_file.write_text(text, encoding="utf-8")
+    for file in site_files.values():
+        shutil.copyfile(study_file, file.with_name(study_file.name))
+    return Example(study_file, site_files, truth)
+
+
+def _check_sizes(n_sites: int, n_rows: int, n_features: int) -> None:
+    """Refuse what the sites would refuse, while it can still be explained."""
+    policy = Policy()
+    if n_sites < MIN_SITES:
+        raise InputError(
+            f"{n_sites} sites cannot hide their numbers from each other: a study needs "
+            f"at least {MIN_SITES}"
+        )
+    needed = policy.min_rows
+    if policy.max_columns_per_row is not None:
+        needed = max(needed, math.ceil(n_features / policy.max_columns_per_row))
+    if n_rows < needed:
+        raise InputError(
+            f"the sites' rules do not allow a study of {n_features} columns with "
+            f"{n_rows} rows: take at least {needed} rows a site, or fewer columns"
+        )
+
+
+def _make(folder: Path) -> Path:
+    folder.mkdir(mode=0o700)
+    return folder

@@ -1,0 +1,96 @@
+"""What a site has kept of a study: is it whole, and the same as elsewhere."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedsdr.disclosure import Ledger, LedgerError
+from fedsdr.exceptions import InputError
+from fedsdr.result import Result
+from fedsdr.study.site_file import read_site
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRecord:
+    """What a site has kept of a study.
+
+    Parameters
+    ----------
+    n_entries : int
+        Of its ledger.
+    head : str
+        Hash of the last entry, empty if the ledger is broken.
+    same_result : bool
+        Whether its result is the coordinator's.
+    problem : str, default=""
+        What is wrong, in words.
+    """
+
+    n_entries: int
+    head: str
+    same_result: bool
+    problem: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problem
+
+
+def verify_site(site_file: str | Path, result: Result) -> SiteRecord:
+    """Verify the ledger of a site, and compare its result with the coordinator's.
+
+    Parameters
+    ----------
+    site_file : str or Path
+        The site's ``site.toml``.
+    result : Result
+        The coordinator's.
+
+    Returns
+    -------
+    SiteRecord
+        With a problem if the chain of hashes is broken, if nothing was recorded, or if
+        the results differ.
+    """
+    site = read_site(site_file)
+    path = site.at(site.result)
+    try:
+        same = path.exists() and are_equal(Result.from_json(path), result)
+    except InputError:
+        same = False
+    try:
+        verdict = Ledger(site.at(site.ledger)).verify()
+    except LedgerError as error:
+        return SiteRecord(0, "", same, f"the ledger is broken: {error}")
+    problem = ""
+    if not verdict.n_entries:
+        problem = "the ledger is empty"
+    elif not same:
+        problem = "the result is not the coordinator's"
+    return SiteRecord(verdict.n_entries, verdict.head, same, problem)
+
+
+def are_equal(one: Result, other: Result) -> bool:
+    """Compare two results.
+
+    Parameters
+    ----------
+    one, other : Result
+        In any order.
+
+    Returns
+    -------
+    bool
+        Whether names, variables, directions and certificate are the same, to the last
+        digit.
+    """
+    return (
+        one.feature_names == other.feature_names
+        and np.array_equal(one.support, other.support)
+        and np.array_equal(one.directions, other.directions)
+        and np.array_equal(one.eigenvalues, other.eigenvalues)
+        and (one.objective, one.gap) == (other.objective, other.gap)
+        and (one.n_rows, one.n_sites) == (other.n_rows, other.n_sites)
+    )
