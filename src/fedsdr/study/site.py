@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fedsdr.disclosure import Ledger
-from fedsdr.exceptions import InputError, Refusal, fixed_code
+from fedsdr.exceptions import InputError, fixed_code
 from fedsdr.protocols.seam import Payload
 from fedsdr.protocols.secure import RuleGate, SecureSite
 from fedsdr.result import Result, provenance
@@ -177,11 +177,8 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     found = dict(payload)
     settings = study.settings()
     settings["sites"] = list(found.pop("sites", ()))
-    means = found.pop("means", np.empty(0))
-    if len(means) not in (0, len(study.imputed)):
-        raise Refusal("MALFORMED", "not one mean for each column with gaps")
-    if len(means):
-        filled = dict(zip(study.imputed, means.tolist(), strict=True))
+    if "means" in found:
+        filled = dict(zip(study.imputed, found.pop("means").tolist(), strict=True))
         settings["preprocessing"]["filled_with"] = filled
     return Result(
         feature_names=study.features,

@@ -62,7 +62,7 @@ RESULT = (
         "array",
         "what gaps were filled with, as sites were told before",
         EVERYONE,
-        (ANY,),
+        ("g",),
         "<f8",
         absent=True,
     ),

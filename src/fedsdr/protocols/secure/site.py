@@ -119,7 +119,11 @@ class SecureSite:
             "secure.unmask": self._unmask,
             "secure.result": self._publish,
         }
-        sizes = {"d": self._study.terms.n_features, "words": self._study.ring.words}
+        sizes = {
+            "d": self._study.terms.n_features,
+            "g": len(self._study.imputed),
+            "words": self._study.ring.words,
+        }
         check_message(name, "request", payload, sizes)
         if name not in answers:
             raise Refusal("MALFORMED", "this protocol has no such message")
