@@ -32,6 +32,8 @@ class Task:
         What is fitted.
     run : int
         Number of the repetition, from 0.
+    data : str, default=""
+        Experiment whose data sets are taken; its own if empty.
     """
 
     experiment: str
@@ -39,6 +41,7 @@ class Task:
     setting: str
     method: str
     run: int
+    data: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, int]:
@@ -48,7 +51,8 @@ class Task:
     @property
     def seed(self) -> int:
         """Seed of the data: the same for all methods, and of no other cell or run."""
-        words = "|".join((self.experiment, self.condition, self.setting, str(self.run)))
+        source = self.data or self.experiment
+        words = "|".join((source, self.condition, self.setting, str(self.run)))
         digest = hashlib.sha256(words.encode()).digest()
         return FIRST_SEED + int.from_bytes(digest[:6], "big") % (2**31 - FIRST_SEED)
 
@@ -123,8 +127,8 @@ class Experiment:
         Markdown: known reasons why we differ from the paper.
     builds_on : sequence of str, default=()
         Experiments that are run before, and whose results are judged as well.
-    cells : callable or None, default=None
-        From condition and setting to whether that cell exists; all do by default.
+    data : callable or None, default=None
+        From a condition to the experiment whose data sets it takes; its own by default.
 
     Examples
     --------
@@ -157,7 +161,7 @@ class Experiment:
     draw: Callable[[pd.DataFrame, Path], None] | None = None
     why: str = ""
     builds_on: Sequence[str] = ()
-    cells: Callable[[str, str], bool] | None = None
+    data: Callable[[str], str] | None = None
 
     def tasks(
         self, runs: int | None = None, methods: Sequence[str] | None = None
@@ -188,6 +192,6 @@ class Experiment:
         for method in self.methods if methods is None else methods:
             for run in range(self.methods[method] if runs is None else runs):
                 for condition in self.conditions:
+                    data = "" if self.data is None else self.data(condition)
                     for setting in self.settings:
-                        if self.cells is None or self.cells(condition, setting):
-                            yield Task(self.name, condition, setting, method, run)
+                        yield Task(self.name, condition, setting, method, run, data)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from fedsdr.estimators import SSIRCV, FedSSIR, LassoSIR
 from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.metrics import subspace_distance, support_rates
+from fedsdr.reproduction.experiment import Task
 from fedsdr.selection import refit_directions
-from fedsdr.simulate import Simulation
+from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries import summarize
 
 #: What is measured: rates, distance, whether K is right, K, whether all fits converged.
@@ -32,7 +33,9 @@ RUNS = {
 #: What the methods are called in tables and pictures.
 LABELS = {
     "default": "FedSSIR",
+    "default-known-k": "FedSSIR, K known",
     "paper-way": "FedSSIR, the paper's way",
+    "paper-rate": "FedSSIR, the paper's way, K known, rho by formula",
     "oracle-smooth": "oracle",
     "oracle-slices": "oracle on slices",
     "lasso-sir": "LassoSIR",
@@ -50,7 +53,48 @@ REPEATS = {
     "ssir-centred": "SSIR",
 }
 
+#: Methods that look at every site's rows, and what they are compared with.
+FEDERATED = ("default", "oracle-smooth", "oracle-slices", "paper-way")
+
+Options = Mapping[str, Mapping[str, Any]]
 Fit = tuple[NDArray[np.float64], NDArray[np.bool_]]
+
+
+def simulate(task: Task, conditions: Options) -> Simulation:
+    """Draw the data of a task.
+
+    Parameters
+    ----------
+    task : Task
+        With setting and seed.
+    conditions : mapping of str to mapping
+        Options of `fedsdr.simulate.make_setting` under each condition.
+
+    Returns
+    -------
+    Simulation
+        Rows and truth.
+    """
+    options = conditions[task.condition]
+    return make_setting(int(task.setting), random_state=task.seed, **options)
+
+
+def run_simulation(task: Task, conditions: Options) -> dict[str, float]:
+    """Fit one method to one simulated data set.
+
+    Parameters
+    ----------
+    task : Task
+        What to fit.
+    conditions : mapping of str to mapping
+        Options of `fedsdr.simulate.make_setting` under each condition.
+
+    Returns
+    -------
+    dict of str to float
+        A value for each of `MEASURES`.
+    """
+    return measure(task.method, simulate(task, conditions), task.seed)
 
 
 def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
@@ -59,7 +103,7 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     Parameters
     ----------
     method : str
-        One of `RUNS`.
+        One of `LABELS`.
     data : Simulation
         Rows and truth.
     seed : int
@@ -70,27 +114,9 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     dict of str to float
         A value for each of `MEASURES`.
     """
-    return measured(lambda: _FITS[method](data, seed), data)
-
-
-def measured(fit: Callable[[], Fit], data: Simulation) -> dict[str, float]:
-    """Compare directions and a selection with the truth.
-
-    Parameters
-    ----------
-    fit : callable
-        Gives both.
-    data : Simulation
-        The truth.
-
-    Returns
-    -------
-    dict of str to float
-        A value for each of `MEASURES`.
-    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        directions, support = fit()
+        directions, support = _FITS[method](data, seed)
     stopped = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     rates = support_rates(support, data.support)
     k = directions.shape[1]
@@ -159,6 +185,23 @@ def _paper_way(data: Simulation, seed: int) -> Fit:
     return fed_ssir(data, {**options, "refit": False, "random_state": seed})
 
 
+def _known_k(data: Simulation, seed: int) -> Fit:
+    options = {"n_directions": data.n_directions, "random_state": seed}
+    return fed_ssir(data, options)
+
+
+def _paper_rate(data: Simulation, _: int) -> Fit:
+    n_rows, n_features = data.X.shape
+    options = {
+        "n_directions": data.n_directions,
+        "penalty": 0.5 * float(np.sqrt(np.log(n_features) / n_rows)),
+        "kernel": "slices",
+        "refit": False,
+        "standardize": False,
+    }
+    return fed_ssir(data, options)
+
+
 def _lasso_sir(data: Simulation, seed: int) -> Fit:
     # As in the authors' package: no scaling before slicing, one round of folds.
     model = LassoSIR(standardize=False, n_repeats=1, random_state=seed)
@@ -184,7 +227,9 @@ def _answer(model: Any) -> Fit:
 
 _FITS: dict[str, Callable[[Simulation, int], Fit]] = {
     "default": _default,
+    "default-known-k": _known_k,
     "paper-way": _paper_way,
+    "paper-rate": _paper_rate,
     "oracle-smooth": lambda data, _: oracle(data, "smooth"),
     "oracle-slices": lambda data, _: oracle(data, "slices"),
     "lasso-sir": _lasso_sir,

@@ -8,6 +8,11 @@ from fedsdr.reproduction.experiment import Experiment
 #: Name of each experiment, and the module that ends in it.
 MODULES = {
     "table1": "table1",
+    "error-rate": "error_rate",
+    "clients": "clients",
+    "mixture": "mixture",
+    "non-gaussian": "non_gaussian",
+    "dimension": "dimension",
 }
 
 
