@@ -10,6 +10,7 @@ from fedsdr.disclosure import Ledger
 from fedsdr.result import Result
 from fedsdr.secure_sum import Identity
 from fedsdr.study import read_site, read_study
+from fedsdr.study.templates import PURPOSE
 
 
 @pytest.fixture(name="files")
@@ -249,3 +250,18 @@ def test_a_rehearsal_says_why_a_site_refuses(run, files) -> None:
     outcome = run("study", "simulate", files.study_file, *sites, sites[0])
     assert outcome.exit_code == 2
     assert "two of the files are of site 'east'" in outcome.stderr
+
+
+def test_a_new_study_file_says_what_it_lacks(run, csv) -> None:
+    assert run("study", "init", "--from-csv", csv).exit_code == 0
+    (line,) = errors(run("study", "check", "study.toml"))
+    assert "sites.roster: has no sites" in line
+
+
+def test_a_purpose_that_nobody_wrote_is_noticed(run, files) -> None:
+    files.write_study(purpose=PURPOSE)
+    outcome = run("study", "check", files.study_file)
+    assert outcome.exit_code == 0
+    assert "Warning: " in outcome.stderr
+    assert run("study", "init", "--purpose", "To know.", "--out", "b").exit_code == 0
+    assert 'purpose = "To know."' in Path("b").read_text()

@@ -95,13 +95,17 @@ class Screen:
         """Print what the caller should know, as one line that is no result."""
         self._complain("Note", message, "bold")
 
+    def warn(self, message: str) -> None:
+        """Print what a user would otherwise be misled about, as one line."""
+        self._complain("Warning", message, "yellow")
+
     def _show_warning(
         self, message: Warning | str, *_where: object, **_more: object
     ) -> None:
         if str(message) not in self._warned:
             self._warned.add(str(message))
             if len(self._warned) <= SHOWN_WARNINGS:
-                self._complain("Warning", str(message), "yellow")
+                self.warn(str(message))
 
     def _count_hidden_warnings(self) -> None:
         hidden = len(self._warned) - SHOWN_WARNINGS

@@ -44,7 +44,7 @@ def check(
     if json:
         typer.echo(json_format.dumps(found))
     else:
-        _show(screen, found, file)
+        _show(screen, run, found, file)
     if not run.ready:
         raise typer.Exit(FAILED)
 
@@ -95,7 +95,7 @@ def _describe(run: "DryRun") -> dict[str, Any]:
     }
 
 
-def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
+def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> None:
     study, rows = found["study"], found["rows"]
     screen.say(f"site {found['site']}, study {study['name']}: {study['purpose']}")
     screen.say(f"digest {study['digest']}")
@@ -112,8 +112,11 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
         total = sum(one["n_bytes"] for one in found["leaves"])
         screen.say(f"What would leave, {total} bytes in all:")
         screen.out.print(_leaves(found["leaves"]))
-        screen.say("The site could take part; nothing has left it. To see later what")
-        screen.say("has, name the ledger of its file: fedsdr site ledger LEDGER")
+        screen.say("The site could take part; nothing has left it. If the digest is")
+        screen.say("that of the other sites, and you have the coordinator's kit:")
+        screen.say(f"    fedsdr site join {file} KIT")
+        screen.say("To see later what has left:")
+        screen.say(f"    fedsdr site ledger {file.parent / run.site.ledger}")
     else:
         screen.say(f"The site would refuse. Mend what is said above, or {file}, and")
         screen.say(f"check again: fedsdr site check {file}")

@@ -42,16 +42,21 @@ def join(
         from fedsdr.federation.nvflare.kits import read_site_name
         from fedsdr.federation.nvflare.processes import nodes_together
         from fedsdr.federation.nvflare.settings import SITE_FILE
+        from fedsdr.secure_sum import Identity
         from fedsdr.study import read_site
+        from fedsdr.study.site import check_identity
 
         site = read_site(file)
-        site.read_study()
+        study = site.read_study()
+        check_identity(site, study, Identity.load(site.at(site.identity)))
         owner = read_site_name(kit)
         if owner != site.name:
             raise InputError(
                 f"{kit} is the kit of '{owner}' and {file} is of '{site.name}': use "
                 "those of the same site"
             )
+        screen.say(f"site {site.name}, study {study.name}: {study.purpose}")
+        screen.say(f"digest {study.digest}")
         try:
             with nodes_together() as nodes:
                 variables = {SITE_FILE: str(file.resolve())}
@@ -72,7 +77,8 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
         nodes.check()
         if not joined and node.has_joined():
             joined = True
-            screen.say(f"Joined {host}:{port}. Leave with Ctrl-C.")
+            screen.say(f"Joined {host}:{port}. Stay until the result is here; leave")
+            screen.say("with Ctrl-C.")
         if not joined and not doubted and time.monotonic() - start > DOUBT:
             doubted = True
             if listens(host, port):

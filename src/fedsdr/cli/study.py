@@ -28,6 +28,13 @@ def init(
     *,
     name: Annotated[str, typer.Option(help="Name of the study.")] = "my-study",
     target: Annotated[str, typer.Option(help="Column of the response.")] = "y",
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            help="What the study is for, in words that a data steward can decide on.",
+            show_default=False,
+        ),
+    ] = None,
     from_csv: Annotated[
         Path | None,
         typer.Option(
@@ -46,15 +53,17 @@ def init(
     """Write a commented study file to be completed."""
     screen = Screen(quiet=json)
     with screen.polite():
-        from fedsdr.study.templates import study_template
+        from fedsdr.study.templates import PURPOSE, study_template
 
         check_writable(out)
         columns = [] if from_csv is None else _read_header(from_csv, target)
-        write_new(out, study_template(name, target, columns))
+        text = study_template(name, target, columns, purpose or PURPOSE)
+        write_new(out, text)
     if json:
         typer.echo(json_format.dumps({"file": str(out), "columns": columns}))
         return
-    screen.say(f"Wrote {out}. Complete it, and then:")
+    screen.say(f"Wrote {out}. Complete it: purpose, columns, and at its end the lines")
+    screen.say("of the sites (cat */identity.pub, say). Then:")
     screen.say(f"    fedsdr study check {out}")
 
 
@@ -76,8 +85,12 @@ def check(
     screen = Screen(quiet=json)
     with screen.polite():
         from fedsdr.study import read_study
+        from fedsdr.study.templates import PURPOSE
 
-        found = _describe(read_study(file))
+        study = read_study(file)
+        found = _describe(study)
+        if study.purpose == PURPOSE:
+            screen.warn(f"{file}: purpose: not written yet, and stewards decide on it")
     if json:
         typer.echo(json_format.dumps(found))
     else:
@@ -165,7 +178,9 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
     screen.out.print()
     screen.say(f"digest {found['digest']}")
     screen.say(f"{file} can be used. Send it to all sites, where this same command has")
-    screen.say("to print the same digest.")
+    screen.say("to print the same digest. To rehearse it, and to run it:")
+    screen.say(f"    fedsdr study simulate {file} SITE.toml...")
+    screen.say(f"    fedsdr study provision {file}")
 
 
 def _listed(title: str, lines: list[str]) -> list[tuple[str, str]]:

@@ -37,7 +37,8 @@ _INTRODUCTION = """\
 All that parties tell each other, message by message; a test compares what protocols
 send with this list. It is printed by `python -m fedsdr.disclosure.manifest`.
 
-Names in shapes are numbers: d columns, K directions, n_i rows of site i, c candidates.
+Names in shapes are numbers: d columns, K directions, n_i rows of site i, c candidates,
+g columns with gaps.
 A site that will not answer sends one of the fixed codes of `fedsdr.exceptions.CODES`
 instead, and nothing else. "Read by" says who can read a field besides its sender;
 whoever gets a message can of course show it to others.

@@ -35,6 +35,11 @@ def _check_name(value: str) -> str:
 
 
 def _check_roster(value: dict[str, str]) -> dict[str, str]:
+    if not value:
+        raise ValueError(
+            "has no sites: add the line that 'fedsdr keygen' wrote into the .pub file "
+            "of each, 3 at least"
+        )
     for name, key in value.items():
         if not _NAME.fullmatch(name) or name in RESERVED:
             raise ValueError(

@@ -9,7 +9,7 @@ _STUDY = """\
 # compare.
 
 name = {name}
-purpose = "What the study is for, in words that a data steward can decide on."
+purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take for an answer
 missing = "refuse"         # or "drop" these rows, or "mean" over all sites; a column
@@ -40,6 +40,9 @@ kernel = "smooth"          # or "slices", "pairs"
 [sites.roster]
 # north = "64 hexadecimal digits"
 """
+
+#: What stands in a study file until somebody says better.
+PURPOSE = "What the study is for, in words that a data steward can decide on."
 
 _EXAMPLES = """\
 age = { type = "number", unit = "years", range = [18, 110] }
@@ -77,7 +80,10 @@ max_columns_per_row = 0.33 # or "unlimited"
 
 
 def study_template(
-    name: str = "my-study", target: str = "y", columns: Sequence[str] = ()
+    name: str = "my-study",
+    target: str = "y",
+    columns: Sequence[str] = (),
+    purpose: str = PURPOSE,
 ) -> str:
     """Write a study file to be completed.
 
@@ -89,6 +95,8 @@ def study_template(
         Column of the response.
     columns : sequence of str, default=()
         Columns of X, all taken for numbers; examples if there are none.
+    purpose : str
+        What the study is for.
 
     Returns
     -------
@@ -99,6 +107,7 @@ def study_template(
     return _STUDY.format(
         name=_quote(name),
         target=_quote(target),
+        purpose=_quote(purpose),
         columns="\n".join(lines) or _EXAMPLES,
     )
 
