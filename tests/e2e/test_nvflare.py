@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.databases import Sources, sources_of_all_kinds
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
@@ -43,8 +44,15 @@ GUEST = "guest@coordinator.study"
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("study"), simulate_rows())
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    files = Files(tmp_path_factory.mktemp("study"), simulate_rows())
+    with sources_of_all_kinds(files) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def files(sources: Sources) -> Files:
+    return sources.files
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +92,11 @@ def asked(folder: Path) -> list[str]:
     return [json.loads(line)["name"] for line in lines]
 
 
-def test_study_equals_that_in_one_process(nodes: Loopback, files: Files) -> None:
-    parties = {name: open_site(files.site_file(name), rehearsal=True) for name in NAMES}
+def test_study_equals_that_in_one_process(
+    nodes: Loopback, files: Files, sources: Sources
+) -> None:
+    # From files, whatever the nodes read from.
+    parties = {name: open_site(sources.plain[name], rehearsal=True) for name in NAMES}
     alone = files.root / "alone"
     expected = conduct(files.study_file, InProcess(parties), alone)
 
@@ -117,6 +128,24 @@ def test_study_equals_that_in_one_process(nodes: Loopback, files: Files) -> None
     np.testing.assert_array_equal(again.directions, result.directions)
     for name in NAMES:
         assert Ledger(files.root / name / "ledger").verify().n_entries == 2
+
+
+def test_sites_read_from_every_kind_of_source(
+    nodes: Loopback, sources: Sources
+) -> None:
+    if sources.missing:
+        pytest.skip(sources.missing)
+    assert sources.kinds == {
+        "east": "parquet",
+        "north": "postgresql",
+        "south": "csv",
+        "west": "sqlite",
+    }
+    for name in NAMES:
+        folder = sources.files.root / name
+        kinds = {path.suffix for path in folder.glob("rows.*")}
+        database = sources.kinds[name] in ("postgresql", "sqlite")
+        assert kinds == (set() if database else {f".{sources.kinds[name]}"})
 
 
 def test_class_that_is_not_listed_is_refused(nodes: Loopback, tmp_path: Path) -> None:

@@ -214,6 +214,7 @@ def _run(
             with screen.stage("Waiting for the sites") as stage:
                 sites = _gather(session, study.sites, study.agreed_threshold, patience)
                 stage.done = f"{len(sites)} of {len(study.sites)} sites have joined"
+            _warn_of_absent(screen, set(study.sites) - set(sites))
             begin = time.time()
             job = session.submit(study.name, sites, minimum=study.agreed_threshold)
             place.write_job(job)
@@ -245,6 +246,16 @@ def _gather(
     return sites
 
 
+def _warn_of_absent(screen: Screen, absent: set[str]) -> None:
+    if absent:
+        names = ", ".join(sorted(absent))
+        screen.warn(
+            f"{names} did not join in time. Once the others have released a sum, they "
+            "refuse one of these columns over other sites: who is left out now cannot "
+            "be added later"
+        )
+
+
 def _show_end(
     screen: Screen,
     ended: "JobStatus",
@@ -269,12 +280,39 @@ def _show_end(
             f"The study is finished. Its result is in {result}, and at the sites."
         )
     else:
-        told = problem or "; ".join(ended.refused) or f"see {place.log}"
-        screen.complain(f"the study failed: {told}")
+        screen.complain(f"the study failed: {_reason(ended, snapshot, place)}")
+        _explain(screen, snapshot)
         screen.say("Finished sums are kept. To go on, once the cause is mended:")
-        screen.say(f"    fedsdr study resume {place.study_file}")
+        screen.say(f"    fedsdr study resume {place.study_file}{_given(place)}")
     if not complete:
         raise typer.Exit(FAILED)
+
+
+def _reason(ended: "JobStatus", snapshot: "Snapshot", place: Place) -> str:
+    told = snapshot.problem or "; ".join(ended.refused)
+    if told or not snapshot.message:
+        return told or f"see {place.log}"
+    return (
+        f"the coordinator's process ended at '{snapshot.message}', or could not write "
+        f"to {place.state}: see {place.log}"
+    )
+
+
+def _explain(screen: Screen, snapshot: "Snapshot") -> None:
+    """Say what a rule may mean that sites know and the coordinator does not."""
+    refusing = [site for site, code in snapshot.sites.items() if code == "DISCLOSURE"]
+    if refusing:
+        screen.say(
+            f"Which rule forbids it is in the log of {', '.join(refusing)}. After an "
+            "interruption it is often this: a sum that was begun may be asked for "
+            "again over the same sites only, since the difference of two sums would "
+            "show single sites. Resume when exactly those have joined."
+        )
+
+
+def _given(place: Place) -> str:
+    usual = find_place(place.study_file, None, made=False).folder
+    return "" if place.folder == usual else f" --folder {place.folder}"
 
 
 def _watch(screen: Screen, nodes: "Nodes", session: "Session") -> None:

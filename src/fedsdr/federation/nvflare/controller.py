@@ -9,11 +9,11 @@ from typing import Any
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 
-from fedsdr.exceptions import InputError
-from fedsdr.federation.nvflare.exchange import TaskExchange
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.federation.nvflare.exchange import AbortedError, TaskExchange
 from fedsdr.federation.nvflare.progress import FAILED, FINISHED, Progress
 from fedsdr.federation.nvflare.settings import RESULT_FILE, STUDY_FILE, STUDY_FOLDER
-from fedsdr.protocols.seam import Exchange
+from fedsdr.protocols.seam import Exchange, IncompleteError
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class StudyController(Controller):
             # The coordinator has no rows, so its own folder may hold the whole text.
             logger.exception("the study stopped")
             if progress is not None:
-                progress.end(FAILED, f"{type(error).__name__}: {error}")
+                progress.end(FAILED, describe(error))
             self.system_panic("the study stopped, see the coordinator's log", fl_ctx)
 
     def _hand_over(self, result: Path, fl_ctx: Any) -> None:
@@ -128,6 +128,24 @@ class StudyController(Controller):
             workspace = fl_ctx.get_engine().get_workspace()
             run = Path(workspace.get_run_dir(fl_ctx.get_job_id()))
             shutil.copyfile(result, run / RESULT_FILE)
+
+
+def describe(error: Exception) -> str:
+    """Word an error for whoever started the study.
+
+    Parameters
+    ----------
+    error : Exception
+        What went wrong.
+
+    Returns
+    -------
+    str
+        Our own errors are sentences; of others the type says more than the text.
+    """
+    if isinstance(error, AbortedError | IncompleteError | InputError | Refusal):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def own_files() -> tuple[Path, Path]:

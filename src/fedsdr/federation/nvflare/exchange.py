@@ -19,10 +19,26 @@ PATIENCE = 0.2
 
 
 class AbortedError(RuntimeError):
-    """NVFLARE ends the job: somebody stopped it, or a site's process died."""
+    """NVFLARE ends the job: somebody stopped it, or a site's process died.
+
+    Parameters
+    ----------
+    name : str
+        Of the message that was on its way.
+    missing : tuple of str
+        Sites that had not answered.
+    """
+
+    def __init__(self, name: str, missing: tuple[str, ...]) -> None:
+        super().__init__(name, missing)
+        self.name = name
+        self.missing = missing
 
     def __str__(self) -> str:
-        return "the job was ended from outside"
+        return (
+            f"the job was ended before {', '.join(self.missing)} had answered to "
+            f"'{self.name}': a process died there, or somebody stopped the job"
+        )
 
 
 class _Inbox:
@@ -58,6 +74,11 @@ class _Inbox:
         with self._changed:
             self._changed.wait_for(lambda: not self._missing, seconds)
             return not self._missing
+
+    def missing(self) -> tuple[str, ...]:
+        """List sites that have not answered."""
+        with self._changed:
+            return tuple(sorted(self._missing))
 
     def give_up(self, sites: Iterable[str]) -> None:
         """Wait no longer for sites, if they have not answered yet."""
@@ -124,18 +145,20 @@ class TaskExchange:
             for site in packed
             if site in here
         }
-        self._wait(inbox, tasks, timeout)
+        self._wait(name, inbox, tasks, timeout)
         inbox.give_up(packed)
         for task in tasks.values():
             if task.completion_status is None:
                 self._controller.cancel_task(task)
         return inbox.replies, inbox.failures
 
-    def _wait(self, inbox: _Inbox, tasks: dict[str, Task], timeout: float) -> None:
+    def _wait(
+        self, name: str, inbox: _Inbox, tasks: dict[str, Task], timeout: float
+    ) -> None:
         deadline = time.monotonic() + timeout
         while not inbox.wait(min(PATIENCE, max(0.0, deadline - time.monotonic()))):
             if self._abort.triggered:
-                raise AbortedError
+                raise AbortedError(name, inbox.missing())
             if time.monotonic() >= deadline:
                 return
             # NVFLARE ends the task of a site whose heart has stopped.

@@ -1,0 +1,129 @@
+"""One study that is interrupted again and again, and what must be true of it."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tests.e2e.holding import PATIENCE, Command, Holds, holding, processes_of
+from tests.study.consortia import Files, simulate_rows
+
+from fedsdr.disclosure import Ledger
+from fedsdr.federation import InProcess
+from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
+from fedsdr.federation.nvflare.processes import marked
+from fedsdr.result import Result
+from fedsdr.study import conduct, open_site
+
+# All are needed, so that a study without one of them must not end well.
+SITES = ("east", "north", "west")
+
+
+@dataclass
+class Interrupted:
+    """A study over real nodes, with a command for each attempt."""
+
+    files: Files
+    nodes: Loopback
+    holds: Holds
+    attempts: int = 0
+
+    def attempt(self) -> Command:
+        """Submit the study, or go on with it."""
+        verb = "resume" if self.attempts else "submit"
+        self.attempts += 1
+        where = ("--folder", self.nodes.folder, "--patience", PATIENCE)
+        return Command("study", verb, self.files.study_file, *where)
+
+    def wait_until_idle(self) -> None:
+        """Wait until no node has more processes than it needs without a job."""
+        deadline = time.monotonic() + PATIENCE
+        while jobs := [
+            (node.name, processes)
+            for node in self.nodes.nodes.running
+            if len(processes := processes_of(node)) > 2
+        ]:
+            assert time.monotonic() < deadline, f"processes are left: {jobs}"
+            time.sleep(0.5)
+
+    def start_again(self, name: str) -> None:
+        """Start a site's node, and wait until the coordinator knows it."""
+        node = self.nodes.start_site(name)
+        deadline = time.monotonic() + PATIENCE
+        while not node.has_joined():
+            assert time.monotonic() < deadline, f"{name} did not join again"
+            time.sleep(0.1)
+
+    def check_ledgers(self) -> None:
+        """Check that what was sent was written down before, and over which sites."""
+        for name in SITES:
+            ledger = Ledger(self.files.root / name / "ledger")
+            ledger.verify()
+            entries = ledger.entries()
+            assert all(entry.sites == SITES for entry in entries)
+            stages = [entry.stage for entry in entries]
+            assert stages.count("offered") >= self._answers("secure.masked", name)
+            assert stages.count("released") >= self._answers("secure.confirm", name)
+
+    def released(self) -> dict[str, int]:
+        """Count what each site has released."""
+        ledgers = {name: Ledger(self.files.root / name / "ledger") for name in SITES}
+        return {
+            name: sum(entry.stage == "released" for entry in ledger.entries())
+            for name, ledger in ledgers.items()
+        }
+
+    def _answers(self, message: str, site: str) -> int:
+        journal = self.nodes.state / "journal.jsonl"
+        lines = journal.read_text().splitlines() if journal.exists() else []
+        steps = [json.loads(line) for line in lines]
+        return sum(s["name"] == message and site in s["answered"] for s in steps)
+
+    def has_results(self) -> set[str]:
+        """List who has the result."""
+        places = {name: self.files.root / name for name in SITES}
+        places["coordinator"] = self.nodes.state
+        return {name for name, at in places.items() if (at / "result.json").exists()}
+
+    def check_result(self) -> None:
+        """Check that interruptions have changed nothing."""
+        assert self.has_results() == {*SITES, "coordinator"}
+        result = Result.from_json(self.nodes.state / "result.json")
+        parties = {
+            name: open_site(self.files.site_file(name), rehearsal=True)
+            for name in SITES
+        }
+        expected = conduct(
+            self.files.study_file, InProcess(parties), self.files.root / "alone"
+        )
+        np.testing.assert_array_equal(result.directions, expected.directions)
+        assert result.settings["sites"] == list(SITES)
+        for name in SITES:
+            there = Result.from_json(self.files.root / name / "result.json")
+            np.testing.assert_array_equal(there.directions, result.directions)
+        assert len(list(self.nodes.state.glob("*.round"))) == 1
+
+
+def limit_to(files: Files, sites: tuple[str, ...]) -> None:
+    """Agree on a study between some of the sites."""
+    roster = files.study["sites"]["roster"]
+    files.write_study(sites={"roster": {name: roster[name] for name in sites}})
+
+
+@contextmanager
+def interrupted_study(folder: Path) -> Iterator[Interrupted]:
+    """Start nodes that can be held and killed; nothing of them stays."""
+    # Long enough for busy cores, short enough to wait for a site that is gone.
+    files = Files(folder / "study", simulate_rows(), timeout=15.0)
+    limit_to(files, SITES)
+    sites = {name: files.site_file(name) for name in SITES}
+    with (
+        holding(folder / "holds") as holds,
+        on_loopback("example", files.study_file, sites, folder) as nodes,
+    ):
+        nodes.nodes.wait_for_server(nodes.kits.server, PATIENCE)
+        yield Interrupted(files, nodes, holds)
+    assert marked(node.mark for node in nodes.nodes.running) == []

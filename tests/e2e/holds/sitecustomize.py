@@ -1,0 +1,91 @@
+"""Lets a process of a node stand still where a test wants to kill it.
+
+Python imports this before anything else where the folder is in PYTHONPATH. The file
+``hold`` of the folder FEDSDR_TEST_HOLDS names a party, a message and a moment; who gets
+there writes its process number to ``held``, and goes on when that file is gone.
+"""
+
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FOLDER = os.environ.get("FEDSDR_TEST_HOLDS")
+
+
+def hold(party: str, message: str, moment: str) -> None:
+    """Stand still, if this is where."""
+    folder = Path(FOLDER or ".")
+    try:
+        wanted = (folder / "hold").read_text()
+    except FileNotFoundError:
+        return
+    if wanted == f"{party} {message} {moment}":
+        partial = folder / f"{os.getpid()}"
+        partial.write_text(str(os.getpid()))
+        held = partial.replace(folder / "held")
+        while held.exists():
+            time.sleep(0.05)
+
+
+def hold_site(module: ModuleType) -> None:
+    """Hold a site before it looks at a message, or before its answer leaves."""
+    answer = module.StudySite.handle
+
+    def handle(self: Any, name: str, payload: Any) -> Any:
+        hold(self.name, name, "before")
+        reply = answer(self, name, payload)
+        hold(self.name, name, "after")
+        return reply
+
+    module.StudySite.handle = handle
+
+
+def hold_coordinator(module: ModuleType) -> None:
+    """Hold the coordinator before it asks, or when all answers are there."""
+    exchange = module.TaskExchange.__call__
+
+    def call(self: Any, name: str, payloads: Any, timeout: float) -> Any:
+        hold("coordinator", name, "before")
+        answers = exchange(self, name, payloads, timeout)
+        hold("coordinator", name, "after")
+        return answers
+
+    module.TaskExchange.__call__ = call
+
+
+CHANGES: dict[str, Callable[[ModuleType], None]] = {
+    "fedsdr.study.site": hold_site,
+    "fedsdr.federation.nvflare.exchange": hold_coordinator,
+}
+
+
+class Finder(MetaPathFinder):
+    """Changes a module when it has been imported."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find a module that is to be changed, as others would."""
+        change = CHANGES.pop(name, None)
+        if change is None:
+            return None
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_change(module: ModuleType) -> None:
+            execute(module)
+            change(module)
+
+        spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
+        return spec
+
+
+if FOLDER:
+    sys.meta_path.insert(0, Finder())

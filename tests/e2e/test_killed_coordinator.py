@@ -1,0 +1,62 @@
+"""A coordinator that is killed in every round of a study, and a study that goes on."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip(
+    "nvflare",
+    reason="the extra fedsdr[federation] is not installed",
+    exc_type=ImportError,
+)
+
+from tests.e2e.chains import SITES, interrupted_study
+from tests.e2e.holding import MESSAGES, PATIENCE, cut_power, kill_process
+
+pytestmark = [
+    pytest.mark.e2e,
+    # NVFLARE's own.
+    pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
+]
+
+# In every round when all answers are there, and nothing has been done with them.
+KILLS = {
+    "secure.agree": "process",
+    "secure.keys": "process",
+    "secure.shares": "process",
+    "secure.masked": "power",
+    "secure.confirm": "process",
+    "secure.unmask": "power",
+    "secure.result": "process",
+}
+
+
+def test_coordinator_is_killed_in_every_round(tmp_path: Path) -> None:
+    assert tuple(KILLS) == MESSAGES
+    with interrupted_study(tmp_path) as study:
+        for message, what in KILLS.items():
+            study.holds.at("coordinator", message, "after")
+            command = study.attempt()
+            number = study.holds.wait()
+            study.holds.nowhere()
+            if what == "process":
+                kill_process(number)
+                problem = f"the coordinator's process ended at '{message}'"
+            else:
+                cut_power(study.nodes, "the coordinator")
+                problem = "the coordinator's node does not answer"
+            done = command.end()
+            assert done.exit_code == 1
+            assert problem in done.stderr
+            last = message == "secure.result"
+            assert study.has_results() == ({*SITES, "coordinator"} if last else set())
+            study.check_ledgers()
+            if what == "power":
+                study.nodes.start_server()
+                study.nodes.nodes.wait_for_server(study.nodes.kits.server, PATIENCE)
+            study.wait_until_idle()
+        released = study.released()
+        assert study.attempt().end().exit_code == 0
+        study.check_ledgers()
+        study.check_result()
+        assert study.released() == released
