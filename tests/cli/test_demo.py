@@ -9,7 +9,7 @@ import pytest
 
 from fedsdr.result import Result
 
-SMALL = ("--features", 30)
+SMALL = ("--in-process", "--features", 30)
 
 
 def test_the_screen_shows_the_answer_beside_the_truth(run, tmp_path) -> None:
@@ -31,6 +31,7 @@ def test_figures_are_those_of_the_result(run) -> None:
     figures = json.loads(outcome.stdout)
     assert outcome.stderr == ""
     result = Result.from_json(json.dumps(figures["result"]))
+    assert figures["mode"] == "in-process"
     assert figures["n_directions"] == result.n_directions
     assert figures["selected"] == result.support.nonzero()[0].tolist()
     assert figures["true_variables"] == [0, 1, 2, 3, 4]
@@ -50,10 +51,41 @@ def test_the_same_seed_gives_the_same_figures(run) -> None:
 
 
 def test_too_few_variables_are_one_line(run) -> None:
-    outcome = run("demo", "--features", 3)
+    outcome = run("demo", "--in-process", "--features", 3)
     assert outcome.exit_code == 2
     assert outcome.stdout == ""
     assert "Error: setting 3 has 5 active variables" in outcome.stderr
+
+
+@pytest.fixture(name="no_engine")
+def engine_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Python find no NVFLARE, and import none."""
+    monkeypatch.setitem(sys.modules, "nvflare", None)
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_without_the_engine_all_sites_are_in_this_process(run, tmp_path) -> None:
+    outcome = run("demo", "--features", 30)
+    assert outcome.exit_code == 0
+    first, *rest = outcome.stderr.splitlines()
+    assert first.startswith("Note: NVIDIA FLARE is not installed")
+    assert first.endswith("pip install 'fedsdr[federation]'")
+    assert rest[0].startswith("Simulated 10 sites of 200 rows, 30 variables")
+    assert (tmp_path / "result.json").exists()
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_the_folder_of_a_demo_without_the_engine_gets_the_result(run, tmp_path) -> None:
+    outcome = run("demo", "--features", 30, "--json", "--out", "new/folder")
+    assert outcome.stderr.startswith("Note: ")
+    figures = json.loads(outcome.stdout)
+    assert figures["mode"] == "in-process"
+    stored = json.loads((tmp_path / "new/folder/result.json").read_text())
+    assert stored == figures["result"]
+    (tmp_path / "file").touch()
+    outcome = run("demo", "--features", 30, "--out", "file")
+    assert outcome.exit_code == 2
+    assert "file cannot be the folder" in outcome.stderr
 
 
 def test_version_and_help(run) -> None:
@@ -74,7 +106,8 @@ def test_a_real_process_without_a_terminal(tmp_path: Path) -> None:
     }
     start = time.perf_counter()
     finished = subprocess.run(
-        [script, "demo", "--rows", "60", "--sites", "4", "--features", "20"],
+        [script, "demo", "--in-process", "--rows", "60", "--sites", "4",
+         "--features", "20"],
         cwd=tmp_path, env=environment, capture_output=True, timeout=120, check=True,
     )  # fmt: skip
     assert time.perf_counter() - start < 60

@@ -39,8 +39,10 @@ def run_over_nodes(
     """Write the files of a study, run it over nodes, and check all that it left."""
     screen = Screen(quiet=json)
     folder = out or FOLDER
-    with running_nodes(screen), _stoppable(screen):
+    with _stoppable(screen), screen.polite():
         with screen.stage("Simulating") as stage:
+            # The engine takes a while to import: here, where something moves.
+            import fedsdr.federation.nvflare.whole_study  # noqa: F401
             from fedsdr.study.example import (
                 COORDINATOR,
                 name_sites,
@@ -61,7 +63,8 @@ def run_over_nodes(
             with screen.stage("Writing files") as stage:
                 example = write_example(folder, truth)
                 stage.done = f"Wrote rows, keys, study and site files to {folder}"
-            report = _run(screen, example)
+            with running_nodes(screen):
+                report = _run(screen, example)
     if json:
         typer.echo(json_format.dumps({"folder": str(folder), **report.to_mapping()}))
     else:

@@ -30,6 +30,10 @@ PERMISSIONS = {
 # Seconds after which a silent site is gone; NVFLARE would give it ten minutes.
 HEART_BEAT_TIMEOUT = 60
 
+# Seconds between two tries of a site to join. The first one comes before the connection
+# is there, and NVFLARE would then wait for 2 seconds.
+JOIN_INTERVAL = 0.5
+
 # They send log files of a site to the server, and receive them there.
 LOG_COMPONENTS = ("site_log_streamer", "log_receiver")
 
@@ -46,6 +50,7 @@ def secure_site(kit: Path) -> None:
     resources["class_list_enforcement_mode"] = "enforce"
     resources["class_allow_list"] = [EXECUTOR]
     resources["allow_log_streaming"] = False
+    resources["client"]["client_register_interval"] = JOIN_INTERVAL
     _write(kit, "resources.json", resources)
     _write(kit, "authorization.json", PERMISSIONS)
 

@@ -123,8 +123,9 @@ class WholeStudy:
             here.start_server()
             for site in self._site_files:
                 here.start_site(site)
+            self._nodes.wait_for_server(kits.server, PATIENCE)
+            self._stage = "joining"
             with here.session(PATIENCE) as session:
-                self._stage = "joining"
                 sites = tuple(self._site_files)
                 session.wait_for_sites(sites, PATIENCE, watch=self._nodes.check)
                 job = session.submit(network.project, sites)

@@ -1,0 +1,165 @@
+"""The demonstration as users run it: one command, real processes, nothing left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedsdr.result import Result
+
+pytest.importorskip(
+    "nvflare",
+    reason="the extra fedsdr[federation] is not installed",
+    exc_type=ImportError,
+)
+
+import psutil
+
+from fedsdr.federation.nvflare.processes import MARK
+
+pytestmark = pytest.mark.e2e
+
+SITES = ("north", "south", "east", "west")
+
+# Seconds: two cores may be busy with something else.
+PATIENCE = 300.0
+
+
+def command(*words: str) -> list[str]:
+    return [str(Path(sys.executable).with_name("fedsdr")), *words]
+
+
+def nodes_in(folder: Path) -> list[psutil.Process]:
+    """Find processes of nodes whose kit lies in a folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if MARK in process.environ() and str(folder) in " ".join(process.cmdline()):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+@pytest.fixture(name="folder", scope="module")
+def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    words = command("demo", "--json", "--seed", "1")
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    (folder / "figures.json").write_bytes(done.stdout)
+    return folder
+
+
+@pytest.fixture(name="figures", scope="module")
+def demo_figures(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "figures.json").read_text())
+
+
+def test_no_process_is_left(folder: Path, figures: dict[str, Any]) -> None:
+    assert figures["processes_left"] == 0
+    assert nodes_in(folder) == []
+
+
+def test_the_answer_is_right_and_that_of_one_process(figures: dict[str, Any]) -> None:
+    assert figures["mode"] == "nodes"
+    assert figures["n_directions"] == figures["true_n_directions"] == 2
+    assert figures["selected"] == figures["true_variables"] == [0, 1, 2, 3, 4]
+    assert figures["distance"] < 0.5
+    assert figures["in_process"]["same_support"]
+    assert figures["in_process"]["distance"] < 1e-8
+    assert figures["problems"] == []
+    assert [one["message"] for one in figures["rounds"]] == [
+        f"secure.{name}"
+        for name in ("agree", "keys", "shares", "masked", "confirm", "unmask", "result")
+    ]
+    assert {one["answered"] for one in figures["rounds"]} == {4}
+
+
+def test_the_result_is_with_everybody(folder: Path, figures: dict[str, Any]) -> None:
+    home = folder / figures["folder"]
+    result = Result.from_json(home / "coordinator" / "result.json")
+    assert json.loads(result.to_json()) == figures["result"]
+    assert result.settings["study"]["name"] == "demo"
+    for name in SITES:
+        there = Result.from_json(home / name / "result.json")
+        np.testing.assert_array_equal(there.directions, result.directions)
+
+
+def test_ledgers_verify_by_the_steward_s_command(
+    folder: Path, figures: dict[str, Any]
+) -> None:
+    for name in SITES:
+        path = str(folder / figures["folder"] / name / "ledger")
+        done = subprocess.run(
+            command("site", "ledger", path, "--verify", "--json"),
+            capture_output=True, check=True, timeout=PATIENCE,
+        )  # fmt: skip
+        verdict = json.loads(done.stdout)
+        assert verdict["whole"]
+        assert verdict["entries"] == figures["sites"][name]["n_entries"] == 2
+        assert verdict["head"] == figures["sites"][name]["head"]
+
+
+@pytest.fixture(name="running")
+def started_demo(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        command("demo"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    yield process
+    process.kill()
+    process.communicate()
+    for one in nodes_in(tmp_path):
+        one.kill()
+
+
+def wait_until(condition: Any) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("moment", ["nodes start", "a round", "twice"])
+def test_ctrl_c_leaves_no_process(
+    running: "subprocess.Popen[bytes]", tmp_path: Path, moment: str
+) -> None:
+    home = tmp_path / "fedsdr-demo" / "coordinator" / "federation"
+    progress = home / "state" / "progress.json"
+    if moment == "a round":
+        wait_until(progress.exists)
+        # The coordinator, four sites, and a worker of each.
+        assert len(nodes_in(tmp_path)) >= 9
+    else:
+        wait_until(lambda: len(nodes_in(tmp_path)) >= 2)
+    running.send_signal(signal.SIGINT)
+    if moment == "twice":
+        time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+    text, _ = running.communicate(timeout=60.0)
+    assert nodes_in(tmp_path) == []
+    if moment == "twice":
+        # The second one may come when all is over but Python's own end.
+        assert running.returncode in (130, -signal.SIGINT)
+        return
+    assert running.returncode == 130
+    assert b"interrupted; no process is left" in text
+    assert b"Traceback" not in text
