@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,6 +11,9 @@ COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#5
 MARKERS = "sDo^vPX"
 DPI = 110
 
+#: Panels side by side, where the table does not say how many.
+WIDEST = 3
+
 
 def draw_cells(frame: pd.DataFrame, path: Path) -> None:
     """Draw means with bars of two standard errors.
@@ -17,35 +21,35 @@ def draw_cells(frame: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns condition (a row of panels each), metric (a column of panels each),
-        setting (along the axis), series, mean and error.
+        Columns condition and metric (a panel each pair), setting (along the axis),
+        series, mean and error.
     path : Path
         File for the picture; its ending says which format.
     """
-    conditions = list(frame.condition.unique())
-    metrics = list(frame.metric.unique())
     series = list(frame.series.unique())
-    size = (4.2 * len(metrics), 2.7 * len(conditions) + 0.6)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(conditions), len(metrics), squeeze=False)
-    for i, condition in enumerate(conditions):
-        for j, metric in enumerate(metrics):
-            panel = axes[i][j]
-            here = frame[(frame.condition == condition) & (frame.metric == metric)]
-            places = {s: k for k, s in enumerate(here.setting.unique())}
-            for number, name in enumerate(series):
-                own = here[here.series == name]
-                shift = 0.7 * ((number + 0.5) / len(series) - 0.5)
-                panel.errorbar(
-                    own.setting.map(places) + shift, own["mean"],
-                    yerr=2 * own.error.fillna(0.0), label=name, linestyle="none",
-                    marker=MARKERS[number % len(MARKERS)], markersize=4,
-                    color=COLOURS[number % len(COLOURS)],
-                )  # fmt: skip
-            panel.set_xticks(list(places.values()), list(places))
-            panel.set_title(f"{metric}, {condition}", fontsize=10)
-            panel.grid(axis="y", alpha=0.3)
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    panels = list(frame.groupby(["condition", "metric"], sort=False))
+    metrics = frame.metric.nunique()
+    columns = metrics if metrics < len(panels) else min(WIDEST, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.2 * columns, 2.7 * rows + 0.6), layout="constrained")
+    axes = np.ravel(figure.subplots(rows, columns, squeeze=False))
+    for panel, ((condition, metric), here) in zip(axes, panels, strict=False):
+        places = {s: k for k, s in enumerate(here.setting.unique())}
+        for number, name in enumerate(series):
+            own = here[here.series == name]
+            shift = 0.7 * ((number + 0.5) / len(series) - 0.5)
+            panel.errorbar(
+                own.setting.map(places) + shift, own["mean"],
+                yerr=2 * own.error.fillna(0.0), label=name, linestyle="none",
+                marker=MARKERS[number % len(MARKERS)], markersize=4,
+                color=COLOURS[number % len(COLOURS)],
+            )  # fmt: skip
+        panel.set_xticks(list(places.values()), list(places))
+        panel.set_title(f"{metric}, {condition}", fontsize=10)
+        panel.grid(axis="y", alpha=0.3)
+    for panel in axes[len(panels) :]:
+        panel.set_axis_off()
+    handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=len(series), frameon=False
     )

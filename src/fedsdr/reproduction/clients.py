@@ -82,6 +82,7 @@ def judge(results: pd.DataFrame) -> Verdict:
         for method in ("default", "paper-rate")
     )
     tested = wide[wide.method.isin(("default", "paper-rate"))]
+    tested = tested[tested.n_runs >= ENOUGH_RUNS]
     differs = tuple(
         f"{LABELS[line['method']]}, setting {line['setting']}: Dist grows to "
         f"{line['growth']:.2f} times that at m = {N_SITES[0]} ({line['n_runs']} runs)"

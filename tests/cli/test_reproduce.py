@@ -1,0 +1,56 @@
+import pandas as pd
+import pytest
+
+FAST = ("--methods", "default,oracle-smooth", "--jobs", 1)
+
+
+def test_table1_in_short(run, tmp_path) -> None:
+    outcome = run("reproduce", "table1", "--runs", 1, *FAST)
+    assert outcome.exit_code == 0
+    assert "24 new runs" in outcome.stderr
+    assert "geometric mean of our Dist over the paper's" in outcome.stdout
+    folder = tmp_path / "reproduction" / "table1"
+    assert {file.name for file in folder.iterdir()} == {
+        "config.json", "results.csv", "verdict.md", "picture.png",
+    }  # fmt: skip
+    results = pd.read_csv(folder / "results.csv")
+    assert len(results) == 24
+    easy = results[results.setting.isin((1, 2, 5))]
+    assert (easy.Dist < 0.4).all()
+    assert (easy.TPR == 1).all()
+    overall = (tmp_path / "reproduction" / "README.md").read_text()
+    assert "[table1](table1/verdict.md)" in overall
+    assert "| clients | Figure 7" in overall
+
+    again = run("reproduce", "table1", "--runs", 1, *FAST)
+    assert "0 new runs" in again.stderr
+
+
+def test_the_list_names_experiments_and_methods(run) -> None:
+    lines = run("reproduce", "list").stdout
+    for word in ("table1:", "error-rate:", "dimension:", "ssir-shipped (3)"):
+        assert word in lines
+
+
+def test_a_verdict_can_be_written_anew(run, tmp_path) -> None:
+    options = ("--methods", "votes", "--jobs", 1, "--out", "there")
+    assert run("reproduce", "dimension", "--runs", 1, *options).exit_code == 0
+    page = tmp_path / "there" / "dimension" / "verdict.md"
+    page.unlink()
+    outcome = run("reproduce", "dimension", "--runs", 0, "--out", "there")
+    assert outcome.exit_code == 0
+    assert "the sites' votes" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("tabel1",), "there is no experiment 'tabel1'"),
+        (("table1", "--methods", "magic"), "table1 has no method magic"),
+    ],
+)
+def test_what_there_is_not_is_one_line(run, tmp_path, words, complaint) -> None:
+    outcome = run("reproduce", *words)
+    assert outcome.exit_code == 2
+    assert f"Error: {complaint}" in outcome.stderr
+    assert not (tmp_path / "reproduction").exists()
