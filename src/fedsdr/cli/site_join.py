@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Seconds between two looks, and until the first doubts.
 LOOK = 0.5
-DOUBT = 60.0
+DOUBT = 20.0
 
 
 def join(
@@ -82,8 +82,11 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
         if not joined and not doubted and time.monotonic() - start > DOUBT:
             doubted = True
             if listens(host, port):
-                reason = "answers, but does not accept this kit"
+                reason = (
+                    "answers, but does not accept this kit: it may be of another "
+                    "study, or the clocks of both machines may differ"
+                )
             else:
-                reason = "cannot be reached"
+                reason = "cannot be reached: is study start running there?"
             screen.complain(f"{host}:{port} {reason}; still trying, see {node.log}")
         time.sleep(LOOK)

@@ -1,5 +1,6 @@
 """Ports: who listens, and which are free."""
 
+import errno
 import socket
 
 from fedsdr.exceptions import InputError
@@ -37,11 +38,25 @@ def check_port(host: str, port: int) -> None:
     port : int
         Port.
     """
-    if listens(host, port):
+    problem = "in use" if listens(host, port) else _problem(port)
+    if problem:
         raise InputError(
-            f"port {port} of {host} is in use: end what listens there, or provision "
+            f"port {port} of {host} is {problem}: end what listens there, or provision "
             "with another port"
         )
+
+
+def _problem(port: int) -> str:
+    """Try to take a port: what took it need not answer, or not under this address."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                return "reserved for root"
+            return "in use"
+    return ""
 
 
 def free_port() -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from fedsdr.federation.nvflare.certificates import check_validity
 from fedsdr.federation.nvflare.interrupts import Interrupts
 from fedsdr.federation.nvflare.kits import (
     check_kit,
@@ -126,6 +127,7 @@ def start_node(
         # Kits can be moved, and this one holds its own place.
         secure_server(kit)
     check_kit(kit, server=server)
+    check_validity(kit)
     if server:
         check_port(*read_address(kit))
     mark = secrets.token_hex(16)

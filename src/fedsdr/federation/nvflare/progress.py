@@ -119,15 +119,23 @@ class Progress:
         with self._lock:
             self._now.state = state
             self._now.problem = problem
-            self._write()
+            if not self._write():
+                # Into the room that the file has already: the reason must be told.
+                with suppress(OSError):
+                    self.path.write_text(json.dumps(asdict(self._now)))
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
         self._now.updated = time.time()
         partial = self.path.with_suffix(".partial")
         # A full disk must not lose an answer; what has to be kept is not kept here.
-        with suppress(OSError):
+        try:
             partial.write_text(json.dumps(asdict(self._now)))
             partial.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                partial.unlink()
+            return False
+        return True
 
 
 def read_progress(folder: Path) -> Snapshot | None:
@@ -145,7 +153,8 @@ def read_progress(folder: Path) -> Snapshot | None:
     """
     try:
         return Snapshot(**json.loads((folder / PROGRESS_FILE).read_text()))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
+        # The latter while the last words are written to a full disk.
         return None
 
 

@@ -25,6 +25,7 @@ from nvflare.fuel.flare_api.api_spec import (
 from nvflare.fuel.flare_api.flare_api import new_secure_session
 
 from fedsdr.exceptions import InputError
+from fedsdr.federation.nvflare.certificates import check_validity
 from fedsdr.federation.nvflare.jobs import write_job
 from fedsdr.federation.nvflare.ports import listens
 from fedsdr.federation.nvflare.settings import RESULT_FILE
@@ -293,6 +294,7 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
         raise InputError(
             f"{kit} is not an analyst's kit: study provision makes one"
         ) from None
+    check_validity(kit)
     where = f"{admin['host']}:{admin['port']}"
     if not listens(admin["host"], admin["port"]):
         raise SessionError(

@@ -1,0 +1,197 @@
+"""What goes wrong before a study runs: each a clear message and an exit code."""
+
+import socket
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+
+pytest.importorskip(
+    "nvflare",
+    reason="the extra fedsdr[federation] is not installed",
+    exc_type=ImportError,
+)
+
+import psutil
+from tests.e2e.holding import Command
+from tests.e2e.hosts import Process
+from tests.study.consortia import NAMES, Files, simulate_rows
+
+from fedsdr.federation.nvflare.ports import free_port
+from fedsdr.federation.nvflare.provision import Kits
+from fedsdr.secure_sum import Identity
+
+pytestmark = [
+    pytest.mark.e2e,
+    # NVFLARE's own.
+    pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
+]
+
+
+class Office:
+    """A coordinator who has provisioned a study."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = Files(folder / "study", simulate_rows())
+        self.port = free_port()
+        self.folder = self.provision(folder / "own")
+        self.kits = Kits(self.folder / "kits")
+
+    def provision(self, folder: Path) -> Path:
+        """Make kits for the port of this coordinator."""
+        where = ("--folder", folder, "--port", self.port)
+        done = Command("study", "provision", self.files.study_file, *where).end()
+        assert done.exit_code == 0, done.output
+        return folder
+
+    def study(self, command: str, *options: object, folder: Path | None = None):
+        """Run a command of the coordinator to its end."""
+        where = ("--folder", folder or self.folder)
+        return Command("study", command, self.files.study_file, *where, *options).end()
+
+    def join(self, name: str, kit: Path | None = None):
+        """Run a site's command to its end."""
+        chosen = kit or self.kits.site(name)
+        return Command("site", "join", self.files.site_file(name), chosen).end()
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return Office(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Office, Process]]:
+    office = Office(tmp_path_factory.mktemp("running"))
+    words = ["study", "start", str(office.files.study_file)]
+    start = Process([], [*words, "--folder", str(office.folder)], office.folder / "log")
+    try:
+        start.wait_for("The coordinator listens")
+        yield office, start
+    finally:
+        start.process.terminate()
+        start.end()
+
+
+def test_port_in_use_is_said_at_once(running: tuple[Office, Process]) -> None:
+    office, _ = running
+    begin = time.monotonic()
+    done = office.study("start")
+    assert time.monotonic() - begin < 30.0
+    assert done.exit_code == 2
+    assert f"port {office.port} of localhost is in use" in done.stderr
+
+
+def test_port_that_does_not_answer_is_in_use_too(office: Office) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", office.port))
+        done = office.study("start")
+    assert done.exit_code == 2
+    assert "is in use: end what listens there, or provision with" in done.stderr
+
+
+def test_sites_that_never_join_are_named(running: tuple[Office, Process]) -> None:
+    office, _ = running
+    done = office.study("submit", "--patience", 1)
+    assert done.exit_code == 1
+    assert f"{', '.join(NAMES)} did not join within 1 s" in done.stderr
+    done = office.study("status")
+    assert done.exit_code == 0
+    assert "joined: nobody" in done.stdout
+
+
+def test_certificates_of_another_study_are_refused(
+    running: tuple[Office, Process], tmp_path: Path
+) -> None:
+    office, start = running
+    foreign = office.provision(tmp_path / "foreign")
+    kit = Kits(foreign / "kits").site("east")
+    words = ["site", "join", str(office.files.site_file("east")), str(kit)]
+    join = Process([], words, tmp_path / "log")
+    done = office.study("submit", folder=foreign)
+    assert done.exit_code == 1
+    assert "does not accept this certificate: use the kit that" in done.stderr
+    join.wait_for("answers, but does not accept this kit")
+    assert "east has joined" not in start.said()
+    assert join.interrupt() == 0
+    assert not any(str(kit) in " ".join(p.cmdline()) for p in _processes())
+
+
+def test_identity_that_nobody_knows_is_refused(office: Office) -> None:
+    key = office.files.root / "east" / "identity.key"
+    key.unlink()
+    Identity.generate().save(key)
+    for done in (
+        office.join("east"),
+        Command("site", "check", office.files.site_file("east")).end(),
+    ):
+        assert done.exit_code == 2
+        assert "is not the key that the roster has for 'east'" in done.stderr
+
+
+def test_site_that_is_not_in_the_roster_is_refused(office: Office) -> None:
+    roster = dict(office.files.study["sites"]["roster"])
+    del roster["east"]
+    office.files.write_study(sites={"roster": roster})
+    for done in (
+        office.join("east"),
+        Command("site", "check", office.files.site_file("east")).end(),
+    ):
+        assert done.exit_code == 2
+        assert "has no site 'east': send the line" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("days", "problem"), [(2, "is valid from"), (-400, "was valid until")]
+)
+def test_clock_that_is_wrong_is_said(office: Office, days: int, problem: str) -> None:
+    for file in office.kits.folder.rglob("startup/*.crt"):
+        shift(file, timedelta(days=days))
+    for done in (office.study("start"), office.study("submit"), office.join("east")):
+        assert done.exit_code == 2
+        assert problem in done.stderr
+        assert "clock of this machine says 20" in done.stderr
+
+
+def test_coordinator_that_is_killed_is_missed(running: tuple[Office, Process]) -> None:
+    office, start = running
+    nodes = psutil.Process(start.process.pid).children(recursive=True)
+    for process in nodes:
+        process.kill()
+    assert start.end() == 1
+    assert "the node of the coordinator has ended (exit code -9)" in start.said()
+    done = office.study("status")
+    assert done.exit_code == 1
+    assert "does not answer: is study start running?" in done.stderr
+    assert not any(process.is_running() for process in nodes)
+
+
+def shift(file: Path, by: timedelta) -> None:
+    """Make a certificate of another time, as if the clock had been wrong."""
+    found = x509.load_pem_x509_certificate(file.read_bytes())
+    (key,) = file.parent.glob("*.key")
+    secret = serialization.load_pem_private_key(key.read_bytes(), None)
+    begin = datetime.now(UTC) + by
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(found.subject)
+        .issuer_name(found.issuer)
+        .public_key(found.public_key())
+        .serial_number(found.serial_number)
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=360))
+        .sign(secret, hashes.SHA256())
+    )
+    file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+
+
+def _processes() -> Iterator[psutil.Process]:
+    for process in psutil.process_iter(["cmdline"]):
+        if process.info["cmdline"]:
+            yield process
