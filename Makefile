@@ -24,15 +24,15 @@ help: ## show this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable .
+$(VENV)/.federation: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --editable '.[federation]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable '.[federation,plots,test,dev]'
-	@touch $(VENV)/.core $@
+	@touch $(VENV)/.federation $@
 
-demo: $(VENV)/.core ## simulate ten sites, fit, show the answer and its certificate
+demo: $(VENV)/.federation ## run a study over four real sites on this machine
 	$(BIN)/fedsdr demo
 
 test: $(VENV)/.dev ## run the tests, but for those with real nodes
