@@ -16,7 +16,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum reproduce-quick clean
+	bench-secure-sum bench-federation bench-scale reproduce-quick clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,12 @@ bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
 
 bench-secure-sum: $(VENV)/.dev ## what masking costs
 	$(BIN)/python -m benchmarks.secure_sum
+
+bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
+	$(BIN)/python -m benchmarks.federation $(ARGS)
+
+bench-scale: $(VENV)/.dev ## studies of many sites
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 reproduce-quick: $(VENV)/.dev ## the paper's first table, in short
 	$(BIN)/python -m reproduction.quick $(ARGS)
