@@ -1,0 +1,216 @@
+"""The walkthrough is done word for word: its ``sh`` blocks are run, in their order.
+
+Steps are numbered across the coordinator's and the steward's page. Blocks marked
+``sh nodes`` need nodes; their commands run in terminals of their own.
+"""
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fedsdr.cli import app
+from fedsdr.result import Result
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = {
+    role: (DOCS / f"walkthrough-{role}.md").read_text(encoding="utf-8")
+    for role in ("coordinator", "steward")
+}
+SITES = ("north", "south", "east", "west")
+HEADING = re.compile(r"^## (?:Step (\d+)\. )?.*$", re.MULTILINE)
+BLOCK = re.compile(r"^```(sh|sh nodes|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LAST_WITHOUT_NODES = 5
+
+# Seconds: two cores may be busy with something else.
+PATIENCE = 180.0
+
+
+def sections(page: str) -> Iterator[tuple[int, str]]:
+    """Give the number of each step, and what stands under its heading."""
+    marks = list(HEADING.finditer(page))
+    ends = [mark.start() for mark in marks[1:]] + [len(page)]
+    for mark, end in zip(marks, ends, strict=True):
+        if mark[1] is not None:
+            yield int(mark[1]), page[mark.end() : end]
+
+
+def steps(kind: str) -> list[tuple[int, str, str]]:
+    """Step, role and commands of all blocks of a kind, in the order of the steps."""
+    found = [
+        (number, role, text)
+        for role, page in PAGES.items()
+        for number, section in sections(page)
+        for one, text in BLOCK.findall(section)
+        if one == kind
+    ]
+    return sorted(found, key=lambda step: step[0])
+
+
+def environment() -> dict[str, str]:
+    folder = str(Path(sys.executable).parent)
+    path = os.pathsep.join([folder, os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "COLUMNS": "88"}
+
+
+def shell(commands: str, folder: Path) -> str:
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands], cwd=folder, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode()
+    return done.stdout.decode()
+
+
+def here(commands: str, folder: Path) -> str:
+    """Run commands of ours in this process, and the others in a shell.
+
+    Starting Python for each would take longer than what they do.
+    """
+    printed, others = "", ""
+    with contextlib.chdir(folder):
+        for line in (*commands.replace("\\\n", " ").splitlines(), "fedsdr --version"):
+            if not line.startswith("fedsdr"):
+                others += f"{line}\n"
+                continue
+            printed += shell(others, folder) if others else ""
+            others = ""
+            done = CliRunner(env={"COLUMNS": "88"}).invoke(app, shlex.split(line)[1:])
+            assert done.exit_code == 0, done.output
+            printed += done.stdout
+    return printed
+
+
+def places(number: int, role: str, text: str) -> list[tuple[str, str]]:
+    """Folders in which a block is run, and how it reads there."""
+    if number == 1:
+        return [(".", text)]
+    if role == "coordinator":
+        return [("coordinator", text)]
+    return [(site, re.sub(r"\bnorth\b", site, text)) for site in SITES]
+
+
+def prepare(
+    folder: Path, run: Callable[[str, Path], str], **changes: str
+) -> dict[tuple[int, str], str]:
+    """Run everything that needs no nodes; what was printed, by step and folder."""
+    printed: dict[tuple[int, str], str] = {}
+    for number, role, text in steps("sh"):
+        for old, new in changes.items():
+            text = text.replace(f"study {old} study.toml", new)
+        for place, commands in places(number, role, text):
+            key = (number, place)
+            printed[key] = printed.get(key, "") + run(commands, folder / place)
+    return printed
+
+
+def words(text: str) -> set[str]:
+    """Words of a shown output, without numbers and digests."""
+    return {word for word in text.split() if re.fullmatch(r"[a-z]{3,}[.,:]?", word)}
+
+
+def test_what_needs_no_nodes(tmp_path: Path) -> None:
+    # Making kits needs the extra, even if running them is another test.
+    pytest.importorskip("nvflare", exc_type=ImportError)
+    printed = prepare(tmp_path, here)
+    assert max(number for number, _ in printed) == LAST_WITHOUT_NODES
+    digests = {
+        re.search(r"^digest ([0-9a-f]{64})$", printed[key], re.MULTILINE)[1]
+        for key in printed
+        if key[0] in (3, 4)
+    }
+    assert len(digests) == 1
+    rehearsed = Result.from_json(tmp_path / "coordinator" / "rehearsal.json")
+    assert rehearsed.selected == ("lab1", "lab2", "lab3", "lab4", "lab5")
+    assert not (tmp_path / "north" / "ledger").exists()
+    for site in SITES:
+        assert (tmp_path / site / "kit" / "startup").is_dir()
+    # What the pages show is what is printed, but for numbers and what is left out.
+    for number, role, shown in steps("text"):
+        if number <= LAST_WITHOUT_NODES:
+            (place, _), *_ = places(number, role, "")
+            assert words(shown) <= set(printed[number, place].split()), number
+
+
+def test_every_command_exists() -> None:
+    for kind in ("sh", "sh nodes"):
+        for _, _, text in steps(kind):
+            joined = text.replace("\\\n", " ")
+            for line in joined.splitlines():
+                if line.strip().startswith("fedsdr"):
+                    assert_command_exists(shlex.split(line)[1:])
+
+
+def assert_command_exists(given: list[str]) -> None:
+    command = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        command = command.commands[given.pop(0)]
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in given if word.startswith("--")} <= known
+
+
+def test_links_lead_somewhere() -> None:
+    for page in DOCS.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert target.startswith("http") or (DOCS / target).exists(), target
+
+
+@contextmanager
+def terminal(commands: str, folder: Path, log: Path) -> Iterator[subprocess.Popen]:
+    """Run commands that keep their terminal, and press Ctrl-C at the end."""
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {commands.strip()}"], cwd=folder, env=environment(),
+            stdout=stream, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+
+
+def wait_for(text: str, log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while text not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.2)
+
+
+@pytest.mark.e2e
+def test_with_nodes(tmp_path: Path) -> None:
+    pytest.importorskip("nvflare", exc_type=ImportError)
+    from fedsdr.federation.nvflare.ports import free_port
+
+    provision = f"study provision study.toml --port {free_port()}"
+    prepare(tmp_path, shell, provision=provision)
+    with ExitStack() as stack:
+        printed: dict[int, str] = {}
+        for number, role, text in steps("sh nodes"):
+            for place, commands in places(number, role, text):
+                if number in (7, 8):
+                    log = tmp_path / f"{place}.log"
+                    stack.enter_context(terminal(commands, tmp_path / place, log))
+                    wait_for("listens on" if number == 7 else "Joined", log)
+                else:
+                    now = shell(commands, tmp_path / place)
+                    printed[number] = printed.get(number, "") + now
+    assert "The study is finished." in printed[9]
+    assert "Wrote result.json." in printed[9]
+    assert printed[10].count("whole, 2 entries") == len(SITES)
+    assert "Stopped." in (tmp_path / "coordinator.log").read_text()
+    rehearsed = Result.from_json(tmp_path / "coordinator" / "rehearsal.json")
+    for place in ("coordinator", *SITES):
+        result = Result.from_json(tmp_path / place / "result.json")
+        assert result.selected == rehearsed.selected
