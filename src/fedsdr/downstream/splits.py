@@ -60,7 +60,12 @@ def site_splits(
 
 
 def dirichlet_sites(
-    y: Any, n_sites: int, alpha: float, random_state: Any = None
+    y: Any,
+    n_sites: int,
+    alpha: float,
+    random_state: Any = None,
+    *,
+    floor: float = 0.0,
 ) -> NDArray[np.int64]:
     r"""Deal rows out to sites, every class in shares of its own.
 
@@ -74,17 +79,22 @@ def dirichlet_sites(
         Concentration: the smaller, the more do sizes and classes differ between sites.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws shares and rows.
+    floor : float, default=0.0
+        Least number of rows of every class that a site expects, over the mean number of
+        rows a site; sites with a smaller share draw again. Less than the share of the
+        rarest class.
 
     Returns
     -------
     ndarray of shape (n_rows,), int
-        Site of each row, from 0. Some sites may get few rows, or none.
+        Site of each row, from 0. Without a floor some sites may get few rows, or none.
 
     Notes
     -----
     For class j, shares :math:`\omega_j \sim \mathrm{Dirichlet}_m(\alpha)`, then numbers
     of rows from :math:`\mathrm{Multinomial}(N_j, \omega_j)`: the way in which the paper
-    divides the credit card clients.
+    divides the credit card clients. It mentions no floor, but its accuracies are those
+    of a floor of 0.1, see ``reproduction/credit``.
 
     Examples
     --------
@@ -99,14 +109,31 @@ def dirichlet_sites(
         )
     generator = random_generator(random_state)
     classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    rarest = np.bincount(codes).min() / len(codes)
+    if not 0.0 <= floor < rarest:
+        raise InputError(
+            f"floor must be at least 0 and less than the share of the rarest class, "
+            f"got {floor}"
+        )
     sites = np.empty(len(codes), dtype=np.int64)
     for code in range(len(classes)):
         rows = np.flatnonzero(codes == code)
-        counts = generator.multinomial(
-            len(rows), generator.dirichlet(np.full(n_sites, alpha))
-        )
+        least = floor * len(codes) / (n_sites * len(rows))
+        shares = _draw_shares(generator, n_sites, alpha, least)
+        counts = generator.multinomial(len(rows), shares)
         sites[rows] = generator.permutation(np.repeat(np.arange(n_sites), counts))
     return sites
+
+
+def _draw_shares(
+    generator: np.random.Generator, n_sites: int, alpha: float, least: float
+) -> NDArray[np.float64]:
+    if not least:
+        return generator.dirichlet(np.full(n_sites, alpha))
+    weights = generator.gamma(alpha, size=n_sites)
+    while (short := weights < least * weights.sum()).any():
+        weights[short] = generator.gamma(alpha, size=int(short.sum()))
+    return weights / weights.sum()
 
 
 def take_rows(values: Any, rows: Rows) -> Any:

@@ -11,6 +11,8 @@ MODULES = {
     "error-rate": "error_rate",
     "clients": "clients",
     "mixture": "mixture",
+    "credit": "credit",
+    "communities": "communities",
     "non-gaussian": "non_gaussian",
     "dimension": "dimension",
 }
