@@ -54,6 +54,8 @@ def nodes_in(folder: Path) -> list[psutil.Process]:
 @pytest.fixture(name="folder", scope="module")
 def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
+    # NVFLARE would find and obey this one, as any below the current folder.
+    (folder / "comm_config.json").write_text("not for us")
     words = command("demo", "--json", "--seed", "1")
     done = subprocess.run(
         words, cwd=folder, capture_output=True, timeout=PATIENCE, check=False

@@ -23,6 +23,7 @@ from nvflare.fuel.flare_api.api_spec import (
     SessionClosed,
 )
 from nvflare.fuel.flare_api.flare_api import new_secure_session
+from nvflare.fuel.utils.config_service import ConfigService
 
 from fedsdr.exceptions import InputError
 from fedsdr.federation.nvflare.certificates import check_validity
@@ -300,6 +301,9 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
         raise SessionError(
             f"the coordinator at {where} does not answer: is study start running?"
         )
+    # NVFLARE would otherwise look for a file of settings in all folders below the
+    # current one, which can take minutes, and obey whatever it finds.
+    ConfigService.initialize({}, [str(kit.resolve() / "startup")])
     try:
         with redirect_stdout(io.StringIO()):
             connection = new_secure_session(
