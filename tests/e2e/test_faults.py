@@ -117,7 +117,7 @@ def test_certificates_of_another_study_are_refused(
     done = office.study("submit", folder=foreign)
     assert done.exit_code == 1
     assert "does not accept this certificate: use the kit that" in done.stderr
-    join.wait_for("answers, but does not accept this kit")
+    join.wait_for("does not accept this kit, which is of another study")
     assert "east has joined" not in start.said()
     assert join.interrupt() == 0
     assert not any(str(kit) in " ".join(p.cmdline()) for p in _processes())

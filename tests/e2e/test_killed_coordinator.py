@@ -1,5 +1,10 @@
 """A coordinator that is killed in every round of a study, and a study that goes on."""
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +15,7 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from tests.e2e.chains import SITES, interrupted_study
+from tests.e2e.chains import SITES, Interrupted, interrupted_study
 from tests.e2e.holding import MESSAGES, PATIENCE, cut_power, kill_process
 
 pytestmark = [
@@ -31,9 +36,48 @@ KILLS = {
 }
 
 
+@contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """Give a folder a disk of 256 kB, where root may do that."""
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "fedsdr", str(folder)]
+    is_small = (
+        os.geteuid() == 0
+        and shutil.which("mount") is not None
+        and subprocess.run(command, capture_output=True).returncode == 0
+    )
+    try:
+        yield is_small
+    finally:
+        if is_small:
+            subprocess.run(["umount", str(folder)], check=True)
+
+
+def check_full_disk(study: Interrupted) -> None:
+    """Let the disk be full when a sum is to be kept."""
+    study.holds.at("coordinator", "secure.unmask", "before")
+    command = study.attempt()
+    study.holds.wait()
+    filler = study.nodes.state / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as stream:
+        while True:
+            stream.write(bytes(4096))
+    study.holds.release()
+    done = command.end()
+    filler.unlink()
+    assert done.exit_code == 1
+    assert "No space left on device; make room there, and resume" in done.stderr
+    assert study.has_results() == set()
+    study.check_ledgers()
+    study.wait_until_idle()
+
+
 def test_coordinator_is_killed_in_every_round(tmp_path: Path) -> None:
     assert tuple(KILLS) == MESSAGES
-    with interrupted_study(tmp_path) as study:
+    state = tmp_path / "state"
+    state.mkdir()
+    with small_disk(state) as is_small, interrupted_study(tmp_path) as study:
+        if is_small:
+            check_full_disk(study)
         for message, what in KILLS.items():
             study.holds.at("coordinator", message, "after")
             command = study.attempt()

@@ -12,6 +12,7 @@ pytest.importorskip(
 
 from tests.e2e.chains import SITES, interrupted_study
 from tests.e2e.holding import MESSAGES, cut_power, kill_process
+from tests.study.consortia import write_toml
 
 pytestmark = [
     pytest.mark.e2e,
@@ -36,6 +37,15 @@ KILLS = (
 def test_site_is_killed_in_every_round(tmp_path: Path) -> None:
     assert {message for message, *_ in KILLS} == {*MESSAGES} - {"secure.result"}
     with interrupted_study(tmp_path) as study:
+        # Nobody is killed yet, but one site has agreed to something else.
+        files = study.files
+        other = {**files.study, "purpose": "something else"}
+        write_toml(files.root / "west" / "study.toml", other)
+        done = study.attempt().end()
+        assert done.exit_code == 1
+        assert "west: the study's terms differ from those that the site" in done.stderr
+        files.write_study()
+
         for message, moment, what in KILLS:
             study.holds.at("west", message, moment)
             command = study.attempt()

@@ -1,6 +1,7 @@
 """A study between real processes, over TLS, gives what one process gives."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -193,7 +194,10 @@ def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None
         ):
             pass
         # The coordinator listens, so that a site with a right one would have joined.
-        assert "re-challenge" in node.log.read_text()
+        deadline = time.monotonic() + PATIENCE
+        while "re-challenge" not in node.log.read_text():
+            assert time.monotonic() < deadline, node.log.read_text()
+            time.sleep(0.1)
         assert not node.has_joined()
 
 

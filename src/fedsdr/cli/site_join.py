@@ -68,7 +68,6 @@ def join(
 
 def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
     from fedsdr.federation.nvflare.kits import read_address
-    from fedsdr.federation.nvflare.ports import listens
 
     host, port = read_address(kit)
     node = nodes.running[0]
@@ -79,14 +78,23 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
             joined = True
             screen.say(f"Joined {host}:{port}. Stay until the result is here; leave")
             screen.say("with Ctrl-C.")
-        if not joined and not doubted and time.monotonic() - start > DOUBT:
-            doubted = True
-            if listens(host, port):
-                reason = (
-                    "answers, but does not accept this kit: it may be of another "
-                    "study, or the clocks of both machines may differ"
-                )
-            else:
-                reason = "cannot be reached: is study start running there?"
-            screen.complain(f"{host}:{port} {reason}; still trying, see {node.log}")
+        if not joined and not doubted:
+            doubt = _doubt(kit, host, port, time.monotonic() - start)
+            if doubt:
+                doubted = True
+                screen.complain(f"{host}:{port} {doubt}; still trying, see {node.log}")
         time.sleep(LOOK)
+
+
+def _doubt(kit: Path, host: str, port: int, seconds: float) -> str:
+    """Say why a site has not joined, as soon as that can be known."""
+    from fedsdr.federation.nvflare.certificates import is_foreign
+    from fedsdr.federation.nvflare.ports import listens
+
+    if is_foreign(kit, host, port):
+        return "does not accept this kit, which is of another study"
+    if seconds < DOUBT:
+        return ""
+    if listens(host, port):
+        return "answers, but does not let this site in: compare both clocks"
+    return "cannot be reached: is study start running there?"

@@ -1,5 +1,7 @@
-"""Certificates of a kit: whether they are valid now, by the clock of this machine."""
+"""Certificates of a kit: whether they are valid now, and of the coordinator's study."""
 
+import socket
+import ssl
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,6 +45,40 @@ def check_validity(kit: Path, now: datetime | None = None) -> None:
                 f"clock of this machine says {_show(now)}: provision again, unless the "
                 "clock is wrong"
             )
+
+
+def is_foreign(kit: Path, host: str, port: int) -> bool:
+    """Look whether who listens is known to be of another study than a kit.
+
+    Parameters
+    ----------
+    kit : Path
+        Of a site or a person.
+    host : str
+        Name or address of the coordinator.
+    port : int
+        Its port.
+
+    Returns
+    -------
+    bool
+        Whether its certificate was not signed by the authority of this kit. False also
+        if nobody answers.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # NVFLARE's names of servers need not be those of hosts.
+    context.check_hostname = False
+    context.load_verify_locations(kit / "startup" / "rootCA.pem")
+    try:
+        with (
+            socket.create_connection((host, port), timeout=5.0) as connection,
+            context.wrap_socket(connection),
+        ):
+            return False
+    except ssl.SSLCertVerificationError:
+        return True
+    except OSError:
+        return False
 
 
 def _show(moment: datetime) -> str:

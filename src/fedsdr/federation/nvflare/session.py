@@ -26,7 +26,7 @@ from nvflare.fuel.flare_api.flare_api import new_secure_session
 from nvflare.fuel.utils.config_service import ConfigService
 
 from fedsdr.exceptions import InputError
-from fedsdr.federation.nvflare.certificates import check_validity
+from fedsdr.federation.nvflare.certificates import check_validity, is_foreign
 from fedsdr.federation.nvflare.jobs import write_job
 from fedsdr.federation.nvflare.ports import listens
 from fedsdr.federation.nvflare.settings import RESULT_FILE
@@ -301,6 +301,12 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
         raise SessionError(
             f"the coordinator at {where} does not answer: is study start running?"
         )
+    stranger = SessionError(
+        f"the coordinator at {where} does not accept this certificate: use the kit "
+        "that its own study provision made"
+    )
+    if is_foreign(kit, admin["host"], admin["port"]):
+        raise stranger
     # NVFLARE would otherwise look for a file of settings in all folders below the
     # current one, which can take minutes, and obey whatever it finds.
     ConfigService.initialize({}, [str(kit.resolve() / "startup")])
@@ -310,10 +316,7 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
                 admin["username"], str(kit.resolve()), timeout=timeout
             )
     except (NoConnection, AuthenticationError):
-        raise SessionError(
-            f"the coordinator at {where} does not accept this certificate: use the kit "
-            "that its own study provision made"
-        ) from None
+        raise stranger from None
     try:
         yield Session(connection)
     finally:
