@@ -11,15 +11,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-# Worker processes of the test run.
+# Worker processes of the test run. Those with nodes mostly wait; a file stays in one
+# process, since its tests share their nodes.
 WORKERS ?= 2
+NODE_WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-e2e check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-fast test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum bench-federation bench-scale reproduce-quick clean
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -35,11 +37,14 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.federation ## run a study over four real sites on this machine
 	$(BIN)/fedsdr demo
 
-test: $(VENV)/.dev ## run the tests, but for those with real nodes
+test: test-fast test-e2e ## run every test
+
+test-fast: $(VENV)/.dev ## run the tests that need no nodes
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not e2e' $(ARGS)
 
-test-e2e: $(VENV)/.dev ## run studies over real nodes
-	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
+test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
+	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \
+		-m e2e $(ARGS)
 
 check: $(VENV)/.dev ## run every linter
 	$(BIN)/ruff check .

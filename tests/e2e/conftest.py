@@ -1,0 +1,9 @@
+"""The order of the tests with nodes."""
+
+import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest, so that no worker is left alone with one of them."""
+    items.sort(key=lambda item: not item.path.name.startswith("test_killed"))
