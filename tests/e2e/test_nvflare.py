@@ -1,6 +1,7 @@
 """A study between real processes, over TLS, gives what one process gives."""
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.e2e.databases import Sources, sources_of_all_kinds
+from tests.e2e.holding import Command
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
@@ -29,7 +31,7 @@ from fedsdr.federation.nvflare.jobs import write_job
 from fedsdr.federation.nvflare.kits import secure_server
 from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
 from fedsdr.federation.nvflare.processes import marked, nodes_together
-from fedsdr.federation.nvflare.provision import ANALYST, Network, provision
+from fedsdr.federation.nvflare.provision import ANALYST, Kits, Network, provision
 from fedsdr.federation.nvflare.session import JobStatus, SessionError, open_session
 from fedsdr.federation.nvflare.settings import SITE_FILE
 
@@ -175,11 +177,18 @@ def test_uploaded_code_is_refused(nodes: Loopback, tmp_path: Path) -> None:
     assert not (tmp_path / "trace").exists()
 
 
-def test_only_the_lead_may_submit(nodes: Loopback) -> None:
+def test_only_the_lead_may_submit(
+    nodes: Loopback, files: Files, tmp_path: Path
+) -> None:
     with open_session(nodes.kits.person(GUEST), PATIENCE) as session:
         assert set(session.sites()) == set(NAMES)
         with pytest.raises(SessionError, match="may not start"):
             session.submit("example", NAMES)
+    # As if the guest's kit were the analyst's.
+    shutil.copytree(nodes.kits.person(GUEST), Kits(tmp_path / "kits").analyst)
+    done = Command("study", "submit", files.study_file, "--folder", tmp_path).end()
+    assert done.exit_code == 1
+    assert "this person may not start a study" in done.stderr
 
 
 def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None:
