@@ -20,7 +20,7 @@ class BrokenRoundError(IncompleteError):
     Parameters
     ----------
     name : str
-        Of the last message.
+        Of the sum, as the state knows it.
     failures : dict of str to str
         Fixed code of each site.
     sites : tuple of str
@@ -39,9 +39,9 @@ class BrokenRoundError(IncompleteError):
             if site in self.sites
         )
         return (
-            "an earlier attempt at this sum was broken off after masked numbers had "
-            f"left, and its sites ({', '.join(self.sites)}) refuse a sum over others. "
-            f"Missing now: {missing}. Bring all of them back, and resume"
+            f"an earlier attempt at {self.name} was broken off after masked numbers "
+            f"had left, and its sites ({', '.join(self.sites)}) refuse a sum over "
+            f"others. Missing now: {missing}. Bring all of them back, and resume"
         )
 
 
@@ -69,15 +69,13 @@ class Attempt:
     stamp: Payload
     sites: tuple[str, ...] = ()
 
-    def bind(self, message: str, sites: Iterable[str], failures: Failures) -> None:
+    def bind(self, sites: Iterable[str], failures: Failures) -> None:
         """Decide whether to go on with these sites, and remember them first.
 
         Parameters
         ----------
-        message : str
-            That they have answered.
         sites : iterable of str
-            Who did.
+            Who is still there.
         failures : dict of str to str
             Fixed code of each site that was lost.
         """
@@ -88,5 +86,5 @@ class Attempt:
                 for site in self.sites
                 if site not in now
             }
-            raise BrokenRoundError(message, lost, self.sites)
+            raise BrokenRoundError(self.name, lost, self.sites)
         self.state.save(self.name, {**self.stamp, "sites": list(now)})

@@ -166,7 +166,7 @@ class SecureSum:
         shown = {**tag, "keys": {site: asdict(key) for site, key in keys.items()}}
         replies = self._ask("secure.shares", dict.fromkeys(keys, shown))
         boxes = self._read(replies, partial(_boxes_of, set(keys)))
-        attempt.bind("secure.shares", boxes, self.failures)
+        attempt.bind(boxes, self.failures)
         replies = self._ask(
             "secure.masked",
             {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
@@ -174,7 +174,7 @@ class SecureSum:
         shape = (n_values, agreement.ring.words)
         masked = self._read(replies, partial(self._masked_of, context, shape))
         survivors = tuple(sorted(masked))
-        attempt.bind("secure.masked", survivors, self.failures)
+        attempt.bind(survivors, self.failures)
         ask = {**tag, "survivors": list(survivors)}
         replies = self._ask("secure.confirm", dict.fromkeys(survivors, ask))
 
