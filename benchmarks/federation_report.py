@@ -44,7 +44,7 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
         "The overhead is what nodes take longer. Not in it: nodes are started once,",
         "before any study (start-up), and NVFLARE puts a job away when the result is",
         "already there (finish). Cpu are seconds of a core of all parties; of nodes,",
-        "from start-up to finish, most of it for importing Python modules.",
+        "from start-up to finish.",
         "",
         *heading(TIME),
         *(time_row(case) for case in studies),
