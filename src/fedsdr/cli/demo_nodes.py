@@ -88,6 +88,11 @@ def _run(screen: Screen, example: "Example") -> demo_report.Report:
         left = study.processes()
         screen.complain(f"interrupted; {demo_report.count_left(left)}")
         raise typer.Exit(INTERRUPTED) from None
+    except Exception:
+        screen.note(
+            f"the study did not end well; {demo_report.count_left(study.processes())}"
+        )
+        raise
     seconds = time.perf_counter() - start
     if not screen.quiet:
         line = f"Ran the study over a coordinator and {len(example.site_files)} sites"
