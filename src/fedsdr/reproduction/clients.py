@@ -7,7 +7,8 @@ import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
 from fedsdr.reproduction.experiment import Check, Experiment, Verdict
-from fedsdr.reproduction.fits import LABELS, MEASURES, run_simulation
+from fedsdr.reproduction.fits import MEASURES, run_simulation
+from fedsdr.reproduction.methods import LABELS
 from fedsdr.reproduction.simulations import ENOUGH_RUNS, SETTINGS
 
 #: The paper does not say which m; at 100 sites the smallest have some twenty rows.

@@ -8,11 +8,11 @@ import pandas as pd
 
 from fedsdr.reproduction import compare, markdown, mixture, non_gaussian, table1
 from fedsdr.reproduction.experiment import Experiment, Task, Verdict
-from fedsdr.reproduction.fits import LABELS, simulate
+from fedsdr.reproduction.fits import simulate, site_summaries
+from fedsdr.reproduction.methods import LABELS
 from fedsdr.reproduction.paper import paper_table
 from fedsdr.reproduction.simulations import SETTINGS, cells_check, list_cells
 from fedsdr.selection import bic_dimension, elect_dimension
-from fedsdr.summaries import summarize
 
 MAX_DIRECTIONS = 5
 SOURCES = (table1, mixture, non_gaussian)
@@ -68,15 +68,7 @@ def run(task: Task) -> dict[str, float]:
         K, 1 if it is right, and k, what was chosen.
     """
     data = simulate(task, CONDITIONS)
-    parts = [
-        summarize(
-            data.X[data.sites == site],
-            data.y[data.sites == site],
-            kernel="slices",
-            on_degenerate="zero",
-        )
-        for site in np.unique(data.sites)
-    ]
+    parts = site_summaries(data, "slices")
     if task.method == "bic":
         parts = [sum(parts[1:], start=parts[0])]
     votes = [

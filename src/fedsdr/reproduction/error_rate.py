@@ -8,7 +8,8 @@ import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
 from fedsdr.reproduction.experiment import Check, Experiment, Verdict
-from fedsdr.reproduction.fits import LABELS, MEASURES, run_simulation
+from fedsdr.reproduction.fits import MEASURES, run_simulation
+from fedsdr.reproduction.methods import LABELS
 from fedsdr.reproduction.simulations import ENOUGH_RUNS, SETTINGS
 
 #: The paper gives d, not N; these are about equally spaced along the axis.

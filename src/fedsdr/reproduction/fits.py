@@ -11,6 +11,7 @@ from fedsdr.estimators import SSIRCV, FedSSIR, LassoSIR
 from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.reproduction.experiment import Task
+from fedsdr.reproduction.methods import WAYS
 from fedsdr.selection import refit_directions
 from fedsdr.selection.validation import candidates_on_path
 from fedsdr.simulate import Simulation, make_setting
@@ -19,47 +20,7 @@ from fedsdr.summaries import Summary, summarize
 #: What is measured: rates, distance, whether K is right, K, whether all fits converged.
 MEASURES = ("TPR", "FPR", "Dist", "K", "k", "converged")
 
-#: Default number of runs. As shipped, SSIR takes minutes a fit; the paper has 200.
-RUNS = {
-    "default": 200,
-    "oracle-smooth": 200,
-    "oracle-slices": 200,
-    "paper-way": 200,
-    "best-rho": 20,
-    "lasso-sir": 200,
-    "ssir-centred": 20,
-    "ssir-pooled": 10,
-    "ssir-shipped": 3,
-}
-
-#: What the methods are called in tables and pictures.
-LABELS = {
-    "default": "FedSSIR",
-    "default-known-k": "FedSSIR, K known",
-    "paper-way": "FedSSIR, the paper's way",
-    "best-rho": "the paper's estimator, K known, best rho in hindsight",
-    "paper-rate": "FedSSIR, the paper's way, K known, rho by formula",
-    "oracle-smooth": "oracle",
-    "oracle-slices": "oracle on slices",
-    "lasso-sir": "LassoSIR",
-    "ssir-shipped": "SSIR as shipped",
-    "ssir-pooled": "SSIR, converged",
-    "ssir-centred": "SSIR, converged, site-centred",
-}
-
-#: The paper's method that each of ours repeats.
-REPEATS = {
-    "paper-way": "FedSSIR",
-    "best-rho": "FedSSIR",
-    "lasso-sir": "LassoSIR",
-    "ssir-shipped": "SSIR",
-    "ssir-pooled": "SSIR",
-    "ssir-centred": "SSIR",
-}
-
-#: Methods that look at every site's rows, and what they are compared with.
-FEDERATED = ("default", "oracle-smooth", "oracle-slices", "paper-way", "best-rho")
-
+Kernel = Literal["smooth", "slices"]
 Options = Mapping[str, Mapping[str, Any]]
 Fit = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
@@ -107,7 +68,7 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     Parameters
     ----------
     method : str
-        One of `LABELS`.
+        One of `fedsdr.reproduction.methods.LABELS`.
     data : Simulation
         Rows and truth.
     seed : int
@@ -120,7 +81,7 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        directions, support = _FITS[method](data, seed)
+        directions, support = _fit(method, data, seed)
     stopped = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     rates = support_rates(support, data.support)
     k = directions.shape[1]
@@ -134,8 +95,8 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     }
 
 
-def total_summary(data: Simulation, kernel: Literal["smooth", "slices"]) -> Summary:
-    """Sum what all sites compute.
+def site_summaries(data: Simulation, kernel: Kernel) -> list[Summary]:
+    """Compute what every site tells.
 
     Parameters
     ----------
@@ -146,10 +107,10 @@ def total_summary(data: Simulation, kernel: Literal["smooth", "slices"]) -> Summ
 
     Returns
     -------
-    Summary
-        The sum.
+    list of Summary
+        One a site with rows; a site with too few for slices tells its covariance only.
     """
-    parts = [
+    return [
         summarize(
             data.X[data.sites == site],
             data.y[data.sites == site],
@@ -158,54 +119,33 @@ def total_summary(data: Simulation, kernel: Literal["smooth", "slices"]) -> Summ
         )
         for site in np.unique(data.sites)
     ]
-    return sum(parts[1:], start=parts[0])
 
 
-def fed_ssir(data: Simulation, options: Mapping[str, Any]) -> Fit:
-    """Fit FedSSIR to the sites' rows.
+def _fit(method: str, data: Simulation, seed: int) -> Fit:
+    if method in WAYS:
+        return _fed_ssir(data, {**WAYS[method], "random_state": seed})
+    return _FITS[method](data, seed)
 
-    Parameters
-    ----------
-    data : Simulation
-        The rows.
-    options : mapping of str to object
-        Of the estimator.
 
-    Returns
-    -------
-    tuple of ndarray
-        Directions and support.
-    """
+def _fed_ssir(data: Simulation, options: Mapping[str, Any]) -> Fit:
     return _answer(FedSSIR(**options).fit(data.X, data.y, sites=data.sites))
 
 
-def _oracle(data: Simulation, kernel: Literal["smooth", "slices"]) -> Fit:
+def _total(data: Simulation, kernel: Kernel) -> Summary:
+    parts = site_summaries(data, kernel)
+    return sum(parts[1:], start=parts[0])
+
+
+def _oracle(data: Simulation, kernel: Kernel) -> Fit:
     """Fit plain SIR to the true variables, K known."""
-    total = total_summary(data, kernel)
+    total = _total(data, kernel)
     return refit_directions(total, data.support, data.n_directions)[0], data.support
-
-
-def _default(data: Simulation, seed: int) -> Fit:
-    return fed_ssir(data, {"random_state": seed})
-
-
-def _paper_way(data: Simulation, seed: int) -> Fit:
-    # The paper does not give its grid; this one reaches below the penalty that it
-    # uses where it has a formula.
-    options = {
-        "n_directions": "votes",
-        "penalty": "holdout",
-        "kernel": "slices",
-        "refit": False,
-        "min_ratio": 0.05,
-    }
-    return fed_ssir(data, {**options, "random_state": seed})
 
 
 def _best_rho(data: Simulation, _: int) -> Fit:
     rate = np.sqrt(np.log(data.X.shape[1]) / len(data.X))
     penalties = rate * np.geomspace(1.6, 0.2, 7)
-    total = total_summary(data, "slices")
+    total = _total(data, "slices")
     candidates = candidates_on_path(
         total, data.n_directions, penalties, refit=False, tol=1e-4
     )[1]
@@ -216,7 +156,7 @@ def _best_rho(data: Simulation, _: int) -> Fit:
 
 def _known_k(data: Simulation, seed: int) -> Fit:
     options = {"n_directions": data.n_directions, "random_state": seed}
-    return fed_ssir(data, options)
+    return _fed_ssir(data, options)
 
 
 def _paper_rate(data: Simulation, _: int) -> Fit:
@@ -228,7 +168,7 @@ def _paper_rate(data: Simulation, _: int) -> Fit:
         "refit": False,
         "standardize": False,
     }
-    return fed_ssir(data, options)
+    return _fed_ssir(data, options)
 
 
 def _lasso_sir(data: Simulation, seed: int) -> Fit:
@@ -255,9 +195,7 @@ def _answer(model: Any) -> Fit:
 
 
 _FITS: dict[str, Callable[[Simulation, int], Fit]] = {
-    "default": _default,
     "default-known-k": _known_k,
-    "paper-way": _paper_way,
     "best-rho": _best_rho,
     "paper-rate": _paper_rate,
     "oracle-smooth": lambda data, _: _oracle(data, "smooth"),

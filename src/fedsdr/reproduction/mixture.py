@@ -3,7 +3,8 @@
 from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
-from fedsdr.reproduction.fits import FEDERATED, MEASURES, RUNS, run_simulation
+from fedsdr.reproduction.fits import MEASURES, run_simulation
+from fedsdr.reproduction.methods import FEDERATED, RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 #: A site may have a handful of rows, or none, at the smallest of these.

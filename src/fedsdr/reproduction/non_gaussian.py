@@ -3,7 +3,8 @@
 from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
-from fedsdr.reproduction.fits import MEASURES, RUNS, run_simulation
+from fedsdr.reproduction.fits import MEASURES, run_simulation
+from fedsdr.reproduction.methods import RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 CONDITIONS = {

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
 from fedsdr.reproduction.experiment import Check, Verdict
-from fedsdr.reproduction.fits import LABELS, REPEATS
+from fedsdr.reproduction.methods import LABELS, REPEATS, WAYS
 from fedsdr.reproduction.paper import paper_table
 
 METRICS = ("TPR", "FPR", "Dist")
@@ -63,6 +63,7 @@ def judge_table(results: pd.DataFrame, name: str) -> Verdict:
         "## Methods run the paper's way",
         _peers_table(peers) if peers else "None has been run.",
         PEERS,
+        _ways(results),
         "## Runs",
         _effort(results),
     )
@@ -251,6 +252,25 @@ def _peers_table(peers: Sequence[tuple[str, pd.DataFrame]]) -> str:
                 }
             )
     return markdown.table(pd.DataFrame(lines), dict.fromkeys(lines[0], ""))
+
+
+def _ways(results: pd.DataFrame) -> str:
+    """Compare ways of choosing, where others than the default and the paper's ran."""
+    ways = [way for way in WAYS if way in set(results.method)]
+    if len(set(ways) - {"default", "paper-way"}) == 0:
+        return ""
+    columns = ["Dist", "TPR", "FPR", "K"]
+    means = results.groupby(["condition", "setting", "method"], sort=False)[columns]
+    cells = means.mean().apply(
+        lambda mean: "{:.3f} ({:.3f}, {:.4f}; {:.2f})".format(*mean), axis=1
+    )
+    frame = cells.unstack("method")[ways].rename(columns=LABELS).reset_index()
+    return markdown.sections(
+        "## Ways of choosing, side by side",
+        markdown.table(frame, dict.fromkeys(frame.columns, "")),
+        "Mean Dist (TPR, FPR; share of runs with the right K). What a heading does not "
+        "say is as in the default.",
+    )
 
 
 def _effort(results: pd.DataFrame) -> str:

@@ -3,7 +3,8 @@
 from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
-from fedsdr.reproduction.fits import MEASURES, RUNS, run_simulation
+from fedsdr.reproduction.fits import MEASURES, run_simulation
+from fedsdr.reproduction.methods import RUNS, WAYS_RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 CONDITIONS = {
@@ -16,7 +17,7 @@ EXPERIMENT = Experiment(
     title="Table 1: TPR, FPR and Dist with m = 10, n = 100 and 200, d = 150",
     conditions=tuple(CONDITIONS),
     settings=SETTINGS,
-    methods=RUNS,
+    methods={**RUNS, **WAYS_RUNS},
     measures=MEASURES,
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=partial(judge_table, name="table1"),
