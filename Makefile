@@ -18,7 +18,7 @@ NODE_WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale reproduce-quick clean
+	bench-secure-sum bench-federation bench-scale reproduce reproduce-quick clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -71,6 +71,9 @@ bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 
 bench-scale: $(VENV)/.dev ## studies of many sites
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+
+reproduce: $(VENV)/.dev ## the paper's tables and figures, ARGS="table1 --runs 20"
+	$(BIN)/fedsdr reproduce $(or $(ARGS),all)
 
 reproduce-quick: $(VENV)/.dev ## the paper's first table, in short
 	$(BIN)/python -m reproduction.quick $(ARGS)
