@@ -80,6 +80,21 @@ def test_dealt_classes_have_shares_of_their_own(rng):
         dirichlet_sites(y, 4, 0.0)
 
 
+def test_a_floor_leaves_no_site_without_a_class(rng):
+    y = rng.choice(["ill", "well"], size=20_000, p=[0.2, 0.8])
+    counts = {floor: [] for floor in (0.0, 0.09)}
+    for floor, least in counts.items():
+        for seed in range(30):
+            sites = dirichlet_sites(y, 20, 1.0, random_state=seed, floor=floor)
+            dealt = [np.bincount(sites[y == kind], minlength=20) for kind in set(y)]
+            assert np.sum(dealt) == len(y)
+            least.append(np.min(dealt))
+    # 90 rows of each class are expected at least; their numbers are multinomial.
+    assert max(counts[0.0]) < 60 < min(counts[0.09])
+    with pytest.raises(InputError, match="half of the share of the rarest class"):
+        dirichlet_sites(y, 4, 1.0, floor=0.15)
+
+
 def test_measures(rng):
     y, predicted = rng.normal(size=30), rng.normal(size=30)
     assert relative_error(y, predicted) == pytest.approx(1 - r2_score(y, predicted))

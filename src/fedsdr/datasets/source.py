@@ -47,7 +47,7 @@ class Origin:
     folder : str
         Its folder within the one that `VARIABLE` names.
     openml : tuple of int
-        Identifiers at OpenML, one a table.
+        Identifiers at OpenML, one a table; none if it is not there.
     page : str
         Where it is described and can be downloaded by hand.
     shape : tuple (n_rows, n_features)
@@ -79,6 +79,22 @@ class Origin:
         """
         root = os.environ.get(VARIABLE)
         return Path(root) / self.folder if root else None
+
+    def required(self) -> Path:
+        """Find the folder of a data set that cannot be fetched.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        folder = self.local()
+        if folder is None:
+            raise InputError(
+                f"{self.name} cannot be fetched: download it from {self.page} into "
+                f"{self.folder}/ in a folder that {VARIABLE} names"
+            )
+        return folder
 
     def file(self, folder: Path, *names: str) -> Path:
         """Find a file of the data set.

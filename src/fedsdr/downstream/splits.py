@@ -81,8 +81,8 @@ def dirichlet_sites(
         Draws shares and rows.
     floor : float, default=0.0
         Least number of rows of every class that a site expects, over the mean number of
-        rows a site; sites with a smaller share draw again. Less than the share of the
-        rarest class.
+        rows a site; sites with a smaller share draw again. At most half of the share of
+        the rarest class, so that there is something left to differ in.
 
     Returns
     -------
@@ -110,9 +110,9 @@ def dirichlet_sites(
     generator = random_generator(random_state)
     classes, codes = np.unique(column_or_1d(y), return_inverse=True)
     rarest = np.bincount(codes).min() / len(codes)
-    if not 0.0 <= floor < rarest:
+    if not 0.0 <= floor <= rarest / 2:
         raise InputError(
-            f"floor must be at least 0 and less than the share of the rarest class, "
+            "floor must lie between 0 and half of the share of the rarest class, "
             f"got {floor}"
         )
     sites = np.empty(len(codes), dtype=np.int64)

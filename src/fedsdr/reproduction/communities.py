@@ -29,7 +29,9 @@ def run(task: Task) -> dict[str, float]:
     Parameters
     ----------
     task : Task
-        Method "M1" to "M5" or "M3-paper".
+        Method "M1" to "M5", where M3 has K by BIC, as in the paper, and our choice
+        of the penalty; "M3-paper", all of it the paper's way; "M3-auto", all of it
+        by our default.
 
     Returns
     -------
@@ -59,14 +61,17 @@ def _communities() -> Dataset:
 
 def _model(task: Task) -> Any:
     models = downstream_models("regression", "auto", n_components=N_COMPONENTS)
+    if task.method == "M3-auto":
+        return models["M3"]
+    if task.method == "M3":
+        return reduced_model(FedSSIR("bic"), models["M1"])
     if task.method == "M3-paper":
-        reducer = FedSSIR(
-            "votes",
-            penalty="holdout",
-            kernel="slices",
-            refit=False,
-            random_state=task.seed,
-        )
+        options: dict[str, Any] = {
+            "penalty": "holdout",
+            "kernel": "slices",
+            "refit": False,
+        }
+        reducer = FedSSIR("votes", **options, random_state=task.seed)
         return reduced_model(reducer, models["M1"])
     return models[task.method]
 
@@ -76,11 +81,15 @@ EXPERIMENT = Experiment(
     title="Communities and Crime: relative test error of M1 to M5",
     conditions=("7 states",),
     settings=("all",),
-    methods={"M1": 100, "M2": 100, "M4": 100, "M5": 100, "M3": 100, "M3-paper": 20},
+    # M3-auto takes twenty times as long as M3.
+    methods={
+        "M1": 100, "M2": 100, "M3": 100, "M4": 100, "M5": 100, "M3-paper": 20,
+        "M3-auto": 10,
+    },
     measures=("error", "k"),
     run=run,
     judge=partial(
         judge_models, name="communities", metric="error", tolerance=TOLERANCE
     ),
     draw=partial(draw_models, name="communities", metric="error"),
-)
+)  # fmt: skip

@@ -85,9 +85,11 @@ def standardize_sites(rows: Matrix, sites: Labels, train: NDArray[np.intp]) -> M
         A copy; a column that is constant at a site is only centred there.
     """
     scaled = np.empty_like(rows)
+    trained = np.zeros(len(rows), dtype=bool)
+    trained[train] = True
     for site in np.unique(sites):
         own = sites == site
-        known = rows[train][sites[train] == site]
+        known = rows[own & trained]
         spread = known.std(axis=0)
         scaled[own] = (rows[own] - known.mean(axis=0)) / np.where(spread > 0, spread, 1)
     return scaled
