@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
+from fedsdr.reproduction.checks import ENOUGH_RUNS
 from fedsdr.reproduction.experiment import Check, Experiment, Verdict
 from fedsdr.reproduction.fits import MEASURES, run_simulation
 from fedsdr.reproduction.methods import LABELS
-from fedsdr.reproduction.simulations import ENOUGH_RUNS, SETTINGS
+from fedsdr.reproduction.simulations import SETTINGS
 
 #: The paper does not say which m; at 100 sites the smallest have some twenty rows.
 N_SITES = (5, 10, 20, 50, 100)

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.reproduction import compare, markdown, mixture, non_gaussian, table1
+from fedsdr.reproduction.checks import cells_check, list_cells
 from fedsdr.reproduction.experiment import Experiment, Task, Verdict
 from fedsdr.reproduction.fits import simulate, site_summaries
 from fedsdr.reproduction.methods import LABELS
 from fedsdr.reproduction.paper import paper_table
-from fedsdr.reproduction.simulations import SETTINGS, cells_check, list_cells
+from fedsdr.reproduction.simulations import SETTINGS
 from fedsdr.selection import bic_dimension, elect_dimension
 
 MAX_DIRECTIONS = 5

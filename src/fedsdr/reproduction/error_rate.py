@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
+from fedsdr.reproduction.checks import ENOUGH_RUNS
 from fedsdr.reproduction.experiment import Check, Experiment, Verdict
 from fedsdr.reproduction.fits import MEASURES, run_simulation
 from fedsdr.reproduction.methods import LABELS
-from fedsdr.reproduction.simulations import ENOUGH_RUNS, SETTINGS
+from fedsdr.reproduction.simulations import SETTINGS
 
 #: The paper gives d, not N; these are about equally spaced along the axis.
 DIMENSIONS = (50, 75)

@@ -9,6 +9,7 @@ RUNS = {
     "default": 200,
     "oracle-smooth": 200,
     "oracle-slices": 200,
+    "oracle-likelihood": 200,
     "paper-way": 200,
     "best-rho": 20,
     "lasso-sir": 200,
@@ -63,6 +64,7 @@ LABELS = {
     "smooth-moments-refit": "moments",
     "oracle-smooth": "oracle",
     "oracle-slices": "oracle on slices",
+    "oracle-likelihood": "likelihood oracle",
     "lasso-sir": "LassoSIR",
     "ssir-shipped": "SSIR as shipped",
     "ssir-pooled": "SSIR, converged",
@@ -80,4 +82,11 @@ REPEATS = {
 }
 
 #: Methods that look at every site's rows, and what they are compared with.
-FEDERATED = ("default", "oracle-smooth", "oracle-slices", "paper-way", "best-rho")
+FEDERATED = (
+    "default",
+    "oracle-smooth",
+    "oracle-slices",
+    "oracle-likelihood",
+    "paper-way",
+    "best-rho",
+)

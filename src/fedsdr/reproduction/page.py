@@ -17,9 +17,9 @@ METS = {True: "yes", False: "**no**", None: "not yet known"}
 
 INTRODUCTION = """\
 Every table and figure of the paper, run again: `fedsdr reproduce NAME`, or `all`. This
-page is written by that command from the results in the folders; nothing here is typed
-in. A run that has been recorded is not repeated, and a method can be run with more
-repetitions at any time (`--runs`, `--methods`)."""
+page is written by that command from the results in the folders; only the reasons for
+differences are written by hand. A run that has been recorded is not repeated, and a
+method can be run with more repetitions at any time (`--runs`, `--methods`)."""
 
 
 def read_results(experiment: Experiment, root: Path) -> pd.DataFrame:

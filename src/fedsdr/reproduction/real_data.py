@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
+from fedsdr.reproduction.checks import ENOUGH_RUNS, cells_check
 from fedsdr.reproduction.experiment import Check, Verdict
 from fedsdr.reproduction.paper import paper_table
-from fedsdr.reproduction.simulations import ENOUGH_RUNS, cells_check
 
 MODELS = ("M1", "M2", "M3", "M4", "M5")
 LABELS = {
