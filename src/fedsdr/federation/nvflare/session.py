@@ -34,8 +34,10 @@ from fedsdr.federation.nvflare.settings import RESULT_FILE
 # Its threads would otherwise write to the terminal.
 logging.getLogger("nvflare").addHandler(logging.NullHandler())
 
-# Seconds between two questions.
+# Seconds between two questions, and for which a coordinator that is busy with a study
+# may leave one without an answer.
 LOOK = 0.5
+BUSY = 60.0
 
 COMPLETED = "FINISHED:COMPLETED"
 
@@ -80,10 +82,15 @@ class Session:
     ----------
     connection : flare_api.Session
         Open.
+    host : str
+        Name or address of the coordinator.
+    port : int
+        Its port.
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, host: str, port: int) -> None:
         self._connection = connection
+        self._address = (host, port)
 
     def sites(self) -> tuple[str, ...]:
         """List sites that are connected.
@@ -93,7 +100,7 @@ class Session:
         tuple of str
             Sorted.
         """
-        info = self._ask(self._connection.get_system_info)
+        info = self._look(self._connection.get_system_info)
         return tuple(sorted(client.name for client in info.client_info))
 
     def running(self) -> tuple[str, ...]:
@@ -104,7 +111,7 @@ class Session:
         tuple of str
             Their numbers.
         """
-        info = self._ask(self._connection.get_system_info)
+        info = self._look(self._connection.get_system_info)
         return tuple(job.job_id for job in info.job_info)
 
     def wait_for_sites(
@@ -192,7 +199,7 @@ class Session:
             Now.
         """
         try:
-            meta = self._ask(self._connection.get_job_meta, job)
+            meta = self._look(self._connection.get_job_meta, job)
         except JobNotFound:
             raise InputError(f"there is no job {job}: see study status") from None
         details = meta.get("job_deploy_detail") or []
@@ -263,6 +270,17 @@ class Session:
             shutil.copyfile(found[0], target)
         return target
 
+    def _look(self, question: Callable[..., Any], *arguments: str) -> Any:
+        """Ask what changes nothing, again if need be."""
+        deadline = time.monotonic() + BUSY
+        while True:
+            try:
+                return self._ask(question, *arguments)
+            except SessionError:
+                if time.monotonic() >= deadline or not listens(*self._address):
+                    raise
+                time.sleep(LOOK)
+
     def _ask(self, question: Callable[..., Any], *arguments: str) -> Any:
         try:
             return question(*arguments)
@@ -318,6 +336,6 @@ def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
     except (NoConnection, AuthenticationError):
         raise stranger from None
     try:
-        yield Session(connection)
+        yield Session(connection, admin["host"], admin["port"])
     finally:
         connection.close()
