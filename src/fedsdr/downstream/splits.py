@@ -93,8 +93,8 @@ def dirichlet_sites(
     -----
     For class j, shares :math:`\omega_j \sim \mathrm{Dirichlet}_m(\alpha)`, then numbers
     of rows from :math:`\mathrm{Multinomial}(N_j, \omega_j)`: the way in which the paper
-    divides the credit card clients. It mentions no floor, but its accuracies are those
-    of a floor of 0.1, see ``reproduction/credit``.
+    divides the credit card clients. It mentions no floor, but its accuracies come out
+    with one of 0.1, see ``reproduction/credit``.
 
     Examples
     --------
