@@ -52,6 +52,9 @@ def test_verdict_and_picture_of_few_and_of_many_runs(name, tmp_path: Path) -> No
     assert all(check.met is None for check in experiment.judge(few).checks)
     alone = few[(few.method == few.method.iloc[-1]) & (few.setting == "1")]
     assert experiment.judge(alone).checks
+    # A run that was stopped has methods in some panels of the picture only.
+    part = pd.concat([few[few.condition == few.condition.iloc[0]], alone])
+    experiment.draw(part, tmp_path / "part.png")
 
 
 @pytest.mark.parametrize("name", experiment_names())

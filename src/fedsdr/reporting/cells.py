@@ -39,7 +39,7 @@ def draw_cells(frame: pd.DataFrame, path: Path) -> None:
             own = here[here.series == name]
             shift = 0.7 * ((number + 0.5) / len(series) - 0.5)
             panel.errorbar(
-                own.setting.map(places) + shift, own["mean"],
+                [places[s] + shift for s in own.setting], own["mean"],
                 yerr=2 * own.error.fillna(0.0), label=name, linestyle="none",
                 marker=MARKERS[number % len(MARKERS)], markersize=4,
                 color=COLOURS[number % len(COLOURS)],
