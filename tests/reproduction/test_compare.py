@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from fedsdr.reproduction import compare
+from fedsdr.reproduction.checks import cells_check
 
 
 def results(method: str, **measures: list[float]) -> pd.DataFrame:
@@ -78,3 +79,16 @@ def test_ratios_are_over_runs_that_both_have() -> None:
 
 def test_geometric_mean() -> None:
     assert compare.geometric_mean(pd.Series([0.5, 2.0])) == pytest.approx(1.0)
+
+
+def test_cells_beyond_the_likelihood_are_counted() -> None:
+    cells = compare.beside_paper(
+        results("us", Dist=[0.6] * 50), paper("Dist", 0.5, 0.1), "us", "them"
+    )
+    assert cells_check(cells, "Dist").measured == "1 worse"
+    cells["likelihood oracle"] = 0.55
+    check = cells_check(cells, "Dist")
+    assert check.measured == "1 worse; of these 1 where the likelihood oracle is too"
+    assert check.met is False
+    cells["likelihood oracle"] = 0.51
+    assert cells_check(cells, "Dist").measured == "1 worse"
