@@ -45,8 +45,6 @@ def test_verdict_and_picture_of_few_and_of_many_runs(name, tmp_path: Path) -> No
     verdict = experiment.judge(many)
     assert all(check.met is not None for check in verdict.checks)
     assert verdict.body.startswith("## ")
-    experiment.draw(many, tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
 
     few = many[many.run < 2]
     assert all(check.met is None for check in experiment.judge(few).checks)
@@ -55,6 +53,7 @@ def test_verdict_and_picture_of_few_and_of_many_runs(name, tmp_path: Path) -> No
     # A run that was stopped has methods in some panels of the picture only.
     part = pd.concat([few[few.condition == few.condition.iloc[0]], alone])
     experiment.draw(part, tmp_path / "part.png")
+    assert (tmp_path / "part.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", experiment_names())
