@@ -114,7 +114,7 @@ def choose_penalty(
     """
     total, rule = evidence.total, choices.penalty
     if rule == "universal":
-        return _universal(total, k, choices.tol)
+        return _universal(total, k, choices)
     if not isinstance(rule, str):
         solution = solve(total.sigma, total.kernel, k, rule, tol=choices.tol)
         if solution.active.size == 0:
@@ -164,7 +164,8 @@ def _grid(total: Summary, choices: Choices) -> Matrix:
     return penalty_grid(total.kernel, choices.n_penalties, ratio)
 
 
-def _universal(total: Summary, k: int, tol: float) -> tuple[Solution, Rows]:
+def _universal(total: Summary, k: int, choices: Choices) -> tuple[Solution, Rows]:
+    tol = choices.tol
     rho = universal_penalty(total.n_features, total.n_rows)
     first = solve(total.sigma, total.kernel, k, rho, tol=tol)
     needed = min(k, total.n_features)
@@ -181,8 +182,10 @@ def _universal(total: Summary, k: int, tol: float) -> tuple[Solution, Rows]:
             stacklevel=6,
         )
         return lowered, (_row(first, "universal"), _row(lowered, "lowered"))
-    final = raise_to_plug_in(total, first, tol)
-    rows = (_row(first, "universal"),)
+    final, rows = first, (_row(first, "universal"),)
+    # Where BIC sees directions that were not established, their variables may stay.
+    if k >= bic_dimension(total.kernel, total.n_rows, choices.max_directions):
+        final = raise_to_plug_in(total, first, tol)
     return final, rows if final is first else (*rows, _row(final, "plug-in"))
 
 

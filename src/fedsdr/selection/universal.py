@@ -9,8 +9,8 @@ from fedsdr.summaries import Summary
 
 # Over all variables together: chance that noise enters the directions found, and
 # expected number of noise variables among the additions.
-ENTRY_LEVEL = 0.01
-ADDITIONS = 0.7
+ENTRY_LEVEL = 0.001
+ADDITIONS = 0.3
 
 
 def universal_penalty(n_features: int, n_rows: int) -> float:
@@ -52,7 +52,7 @@ def plug_in_penalty(summary: Summary, solution: Solution) -> float:
     -------
     float
         :math:`\min_k z \sqrt{\lambda_k (1 - \lambda_k) / N} / |v_k|_1` with z the
-        normal quantile that none of d noise variables exceeds, but for 1 % of fits.
+        normal quantile that none of d noise variables exceeds, but for 1 in 1000 fits.
 
     Notes
     -----
@@ -116,11 +116,14 @@ def add_missed_variables(
     -----
     With A selected, a noise variable j adds about
     :math:`c_k \chi^2_1 / (N - m)` to :math:`\lambda_k`, with
-    :math:`c_k = (1 - \lambda_k) / (1 - \varphi / \lambda_k)` and :math:`\varphi` the
-    noise floor; we take no :math:`c_k` under 1, to be on the safe side where a
-    direction is strong. The best j is added while its gain exceeds what
-    the best of d noise variables exceeds 0.7 times in a fit, on average. The gains of
-    all j come from one batch of bordered matrices.
+    :math:`c_k = (\omega - \lambda_k) / (1 - \varphi / \lambda_k)`, :math:`\varphi` the
+    noise floor and :math:`\omega = \sum_b w_b^2 / \sum_b w_b` the weight that the
+    functions of the kernel have (1 for slices, about 0.6 for the smooth kernel). We
+    take no :math:`c_k` under 1: where a direction is strong, a variable that is more
+    than noise may still add more noise to the direction than it explains. The best j is
+    added while its gain exceeds what the best of d noise variables would exceed 0.3
+    times in a fit, on average. The gains of all j come from one batch of bordered
+    matrices.
     """
     support = np.sort(support)
     limit = min(summary.n_features, max(summary.n_rows // 10, support.size))
@@ -138,7 +141,9 @@ def add_missed_variables(
 def _gain_of_noise(summary: Summary, values: Matrix) -> float:
     """Quantile of a weighted sum of chi-squares, by matching two moments."""
     share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
-    weights = np.clip((1.0 - values) / np.clip(1.0 - share, 0.2, None), 1.0, None)
+    free, squared = summary.freedom, summary.freedom_squared
+    spread = (squared / free if free > 0 else 1.0) - values
+    weights = np.clip(spread / np.clip(1.0 - share, 0.2, None), 1.0, None)
     scale = (weights**2).sum() / weights.sum()
     freedom = weights.sum() ** 2 / (weights**2).sum()
     rows = max(summary.n_rows - summary.n_sites, 1)
