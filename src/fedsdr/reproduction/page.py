@@ -72,6 +72,9 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
     folder.mkdir(parents=True, exist_ok=True)
     verdict = experiment.judge(results)
     drawn = _draw(experiment, results, folder / PICTURE)
+    reasons = why(experiment, folder)
+    if verdict.differs and not reasons:
+        reasons = "No reason is known."
     page = markdown.sections(
         f"# {experiment.title}",
         f"`fedsdr reproduce {experiment.name}`. {_origin(results)}",
@@ -80,8 +83,8 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
         verdict.body,
         "## Where we differ from the paper",
         markdown.bullets(verdict.differs) or "Nowhere, of what has been run.",
-        "## Why",
-        why(experiment, folder) or "No reason is known.",
+        "## Why" if reasons else "",
+        reasons,
     )
     (folder / VERDICT).write_text(page, encoding="utf-8")
     return verdict
