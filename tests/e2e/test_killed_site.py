@@ -1,5 +1,6 @@
 """A site that is killed in every round of a study, and a study that goes on."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,13 +54,14 @@ def test_site_is_killed_in_every_round(tmp_path: Path) -> None:
             study.holds.nowhere()
             if what == "process":
                 kill_process(number)
-                problem = f"before west had answered to '{message}'"
+                # Others may not have answered either.
+                problem = rf"before (\w+, )*west had answered to '{message}'"
             else:
                 cut_power(study.nodes, "west")
                 problem = f"no answer to '{message}' from west: no answer in time"
             done = command.end()
             assert done.exit_code == 1
-            assert problem in done.stderr
+            assert re.search(problem, done.stderr)
             assert "fedsdr study resume" in done.stdout
             assert study.has_results() == set()
             study.check_ledgers()

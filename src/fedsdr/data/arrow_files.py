@@ -7,15 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from fedsdr.data.files import PARQUET
+from fedsdr.data.endings import FORMATS
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
-
-#: Name endings of the formats that Arrow reads with a schema of their own.
-FORMATS = {
-    **dict.fromkeys(PARQUET, "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
-}
 
 
 @dataclass(slots=True, eq=False)

@@ -7,11 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fedsdr.data.endings import PARQUET, SEPARATORS
 from fedsdr.exceptions import InputError
-
-#: Separator of each kind of text file.
-SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-PARQUET = (".parquet", ".pq")
 
 
 def read_frame(path: Path, *, as_text: str | None = None) -> pd.DataFrame:

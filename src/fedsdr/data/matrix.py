@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fedsdr.data.columns import enumerate_names
+from fedsdr.data.names import enumerate_names
 from fedsdr.data.source import BATCH_ROWS, Source
 from fedsdr.exceptions import InputError
 
@@ -161,7 +161,8 @@ def _as_floats(array: pa.Array) -> Matrix:
         array = pc.cast(array, pa.float64(), safe=False)
     if array.null_count:
         array = array.fill_null(np.nan)
-    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    # Not by to_numpy, which imports pandas: a site's process does without.
+    return np.asarray(np.from_dlpack(array), dtype=np.float64)
 
 
 class _NotNumbersError(InputError):

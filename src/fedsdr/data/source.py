@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from fedsdr.data.columns import enumerate_names, require_column
+from fedsdr.data.names import enumerate_names, require_column
 from fedsdr.exceptions import InputError
 
 #: Rows in a batch, if nothing else is said.

@@ -5,9 +5,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from fedsdr.data.arrow_files import FORMATS, ArrowSource
 from fedsdr.data.databases import POSTGRESQL, read_address, read_query
-from fedsdr.data.files import SEPARATORS
+from fedsdr.data.endings import FORMATS, SEPARATORS
 from fedsdr.data.postgresql import PostgresSource
 from fedsdr.data.source import Source
 from fedsdr.data.sqlite import SqliteSource
@@ -64,7 +63,7 @@ def open_source(table: Mapping[str, Any], *, folder: Path) -> Source:
         return TextSource((path,), text)
     if FORMATS.get(path.suffix.lower()) != "parquet":
         raise InputError(f"{path} is no Parquet file: its name should end in .parquet")
-    return ArrowSource((path,))
+    return _open_arrow((path,))
 
 
 def _check_keys(table: Mapping[str, Any], kind: str) -> None:
@@ -119,7 +118,14 @@ def _open_files(path: Path, text: frozenset[str]) -> Source:
         return TextSource(tuple(files), text)
     if text:
         raise InputError("text is for CSV files only: the others know their types")
-    return ArrowSource(tuple(files), base)
+    return _open_arrow(tuple(files), base)
+
+
+def _open_arrow(paths: tuple[Path, ...], base: Path | None = None) -> Source:
+    # Arrow's datasets import pandas, which a site with a CSV file does without.
+    from fedsdr.data.arrow_files import ArrowSource
+
+    return ArrowSource(paths, base)
 
 
 def _is_known(path: Path) -> bool:

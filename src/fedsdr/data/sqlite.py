@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from fedsdr.data.columns import enumerate_names
 from fedsdr.data.databases import quote_name, select
+from fedsdr.data.names import enumerate_names
 from fedsdr.data.source import BATCH_ROWS, check_request
 from fedsdr.exceptions import InputError
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
-from fedsdr.data.files import SEPARATORS
+from fedsdr.data.endings import SEPARATORS
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
 
@@ -22,7 +22,8 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
     *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-TRUTH = pa.array(["true", "false", "True", "False", "TRUE", "FALSE"])
+# A pattern, since making an Arrow array imports pandas, which a site does without.
+TRUTH = r"\A(true|false|True|False|TRUE|FALSE)\z"
 
 # Bytes that are parsed at a time: a row has to fit, and there is no need for more.
 BLOCK = 1 << 22
@@ -242,7 +243,8 @@ def _check_quotes(path: Path) -> None:
 def _all_are(array: pa.StringArray, kind: Kind) -> bool:
     """Say whether all entries that are not missing are of a kind."""
     if kind == "truth":
-        return bool(pc.all(pc.is_in(array.drop_null(), TRUTH)).as_py() is not False)
+        known = pc.match_substring_regex(array.drop_null(), TRUTH)
+        return bool(pc.all(known).as_py() is not False)
     try:
         _to_numbers(array)
     except pa.ArrowInvalid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fedsdr.data.columns import enumerate_names
+from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.policy import Policy

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fedsdr.data.columns import enumerate_names
+from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.policy import Policy

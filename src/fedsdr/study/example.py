@@ -6,8 +6,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum import Identity
@@ -111,6 +109,8 @@ def write_example(folder: Path, truth: Simulation) -> Example:
     Example
         Ready to be run.
     """
+    import pandas as pd
+
     columns = [f"x{j}" for j in range(truth.X.shape[1])]
     roster, site_files = {}, {}
     for i, name in enumerate(name_sites(len(truth.models))):

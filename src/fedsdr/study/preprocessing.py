@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -246,6 +245,8 @@ def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
 
 def _read_text(column: pa.Array) -> _Read:
     """Tell a stray word among numbers from numbers that are stored as text."""
+    import pandas as pd
+
     absent = np.asarray(column.is_null())
     text = pd.Series(column.to_pandas()).astype(str)
     odd = pd.to_numeric(text, errors="coerce").isna().to_numpy() & ~absent

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -64,6 +63,8 @@ def check_target(y: Any) -> NDArray[Any]:
     categories = _is_categorical(y)
     values = column_or_1d(_as_array(y), warn=True)
     if values.dtype.kind == "O":
+        import pandas as pd
+
         if pd.isna(values).any():
             raise InputError("Input y contains missing values: drop those rows first")
         if pd.api.types.infer_dtype(values) in _NUMBERS_IN_OBJECTS and not categories:
@@ -105,4 +106,6 @@ def _as_array(y: Any) -> NDArray[Any]:
 def _is_categorical(y: Any) -> bool:
     if isinstance(y, pa.Array | pa.ChunkedArray):
         return bool(pa.types.is_dictionary(y.type))
+    import pandas as pd
+
     return isinstance(getattr(y, "dtype", None), pd.CategoricalDtype)
