@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 # Worker processes of the test run. Those with nodes mostly wait; a file stays in one
 # process, since its tests share their nodes.
 WORKERS ?= 2
-NODE_WORKERS ?= 3
+NODE_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-e2e check bench-solver bench-peers bench-protocols \
