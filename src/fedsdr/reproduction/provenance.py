@@ -13,7 +13,10 @@ from typing import Any
 from fedsdr.reproduction.experiment import FIRST_SEED, Experiment
 
 #: Rooms that decide about a result.
-ROOMS = ("estimators", "selection", "solver", "summaries", "simulate", "protocols")
+ROOMS = (
+    *("datasets", "decomposition", "downstream", "estimators", "protocols"),
+    *("selection", "simulate", "solver", "summaries"),
+)
 PACKAGES = ("fedsdr", "numpy", "scipy", "scikit-learn", "pandas", "joblib")
 PACKAGE = Path(__file__).parents[1]
 
