@@ -18,7 +18,7 @@ NODE_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale reproduce reproduce-quick clean
+	bench-secure-sum bench-federation bench-scale reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -74,9 +74,6 @@ bench-scale: $(VENV)/.dev ## studies of many sites
 
 reproduce: $(VENV)/.dev ## the paper's tables and figures, ARGS="table1 --runs 20"
 	$(BIN)/fedsdr reproduce $(or $(ARGS),all)
-
-reproduce-quick: $(VENV)/.dev ## the paper's first table, in short
-	$(BIN)/python -m reproduction.quick $(ARGS)
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -33,8 +33,8 @@ def load_heart_disease() -> Dataset:
     Notes
     -----
     Read from ``heart_disease/processed.*.data``, a file a hospital, in the folder that
-    the environment variable ``FEDSDR_DATA`` names. It is not fetched: OpenML has no
-    copy of all four hospitals with the original columns. Cholesterol of 0, as of all
+    the environment variable ``FEDSDR_DATA`` names. It is not fetched: we know
+    of no copy of all four hospitals on OpenML. Cholesterol of 0, as of all
     Swiss patients, means that it was not measured; it is left as it is. Attributes
     ``slope``, ``ca`` and ``thal`` are mostly missing outside Cleveland. Licence: CC BY
     4.0; the donors ask to be named in publications.

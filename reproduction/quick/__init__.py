@@ -1,1 +1,0 @@
-"""A first, quick table: FedSSIR on Table 1 of the paper."""
