@@ -1,6 +1,7 @@
 """One study that is interrupted again and again, and what must be true of it."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tests.e2e.holding import PATIENCE, Command, Holds, holding, processes_of
+from tests.e2e.holding import (
+    PATIENCE,
+    Command,
+    Holds,
+    cut_power,
+    holding,
+    kill_process,
+    processes_of,
+)
 from tests.study.consortia import Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
@@ -56,6 +65,33 @@ class Interrupted:
         while not node.has_joined():
             assert time.monotonic() < deadline, f"{name} did not join again"
             time.sleep(0.1)
+
+    def lose_west(self, message: str, moment: str, what: str) -> None:
+        """Kill the process of west's job, or its whole node, at a message.
+
+        NVFLARE ends a job at once when one of its processes dies, while of a node that
+        lost its power only the silence is noticed.
+        """
+        self.holds.at("west", message, moment)
+        command = self.attempt()
+        number = self.holds.wait()
+        self.holds.nowhere()
+        if what == "process":
+            kill_process(number)
+            # Others may not have answered either.
+            problem = rf"before (\w+, )*west had answered to '{message}'"
+        else:
+            cut_power(self.nodes, "west")
+            problem = f"no answer to '{message}' from west: no answer in time"
+        done = command.end()
+        assert done.exit_code == 1
+        assert re.search(problem, done.stderr)
+        assert "fedsdr study resume" in done.stdout
+        assert self.has_results() == set()
+        self.check_ledgers()
+        if what == "power":
+            self.start_again("west")
+        self.wait_until_idle()
 
     def check_ledgers(self) -> None:
         """Check that what was sent was written down before, and over which sites."""
