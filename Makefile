@@ -17,7 +17,7 @@ WORKERS ?= 2
 NODE_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-e2e check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-fast test-slow test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum bench-federation bench-scale reproduce clean
 
 help: ## show this list
@@ -37,10 +37,13 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.federation ## run a study over four real sites on this machine
 	$(BIN)/fedsdr demo
 
-test: test-fast test-e2e ## run every test
+test: test-fast test-e2e ## run every test but the slow ones
 
 test-fast: $(VENV)/.dev ## run the tests that need no nodes
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not e2e' $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not e2e and not slow' $(ARGS)
+
+test-slow: $(VENV)/.dev ## certify the most expensive problems
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow $(ARGS)
 
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \
