@@ -103,8 +103,8 @@ def test_restarted_sites_draw_the_same_folds(tmp_path: Path, settings: Any) -> N
 
     with pytest.raises(StopError):
         files.run(files.connect(fault=fault))
-    # Other folds would be other sums of the same rows, which ledgers refuse. Which
-    # variables a hold-out selects depends on the folds, and these on the sites' keys.
+    # Which variables a hold-out selects depends on the folds, and these on the sites'
+    # keys, which are new in every test.
     result = files.run()
     assert {"x0", "x2"} & set(result.selected)
 
