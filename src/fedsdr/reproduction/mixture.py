@@ -36,7 +36,8 @@ More rows alone do not explain it. With alpha = 5 (20 runs each, our default, me
 once outside of these results) Dist is 0.026, 0.047, 0.278, 0.368, 0.032, 0.250 with
 3,000 rows and 0.024, 0.045, 0.258, 0.288, 0.030, 0.242 with 4,000, where the paper has
 0.028, 0.040, 0.376, 0.385, 0.032, 0.370: settings 1, 4 and 5 are met with 3,000,
-setting 2 not with 4,000, and settings 3 and 6 are then far nearer to the truth than the paper."""
+setting 2 not with 4,000, and settings 3 and 6 are then far nearer to
+the truth than the paper."""
 
 EXPERIMENT = Experiment(
     name="mixture",
