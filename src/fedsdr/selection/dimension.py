@@ -116,15 +116,18 @@ def judge_direction(
     :math:`\varphi` the noise floor, q the effective degrees of freedom and
     :math:`x = \max(\lambda_k / \varphi, 1)`. With the means of x given y as random
     effects the log likelihood ratio is :math:`q(x - 1 - \log x)`. It must exceed
-    :math:`2 \log d + \frac12 \log N`, and :math:`2 \log d + 3 \log N` when BIC on the
-    whole kernel says fewer directions.
+    :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` when
+    BIC on the whole kernel says fewer directions: as in eq2.14a, where K directions
+    are charged K(K+1)/2 times, the k-th one costs k times as much as a first one
+    would. The first is charged as the second, because it is never left out.
     Since the k-th direction is the best of many, x must also exceed the 95 % point of
     the largest root of noise on as many variables (Tracy and Widom; Johnstone 2001).
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
-    needed = 2 * np.log(max(d, 2)) + (3.0 if bic_choice < k else 0.5) * np.log(n)
+    doubt = 1.5 if bic_choice < k else 0.25
+    needed = max(k, 2) * (np.log(max(d, 2)) + doubt * np.log(n))
     eigenvalue = 0.0
     if active.size >= k:
         part = summary.subset(active)
