@@ -9,6 +9,8 @@ from fedsdr.reproduction import Experiment, paper_table
 from fedsdr.reproduction.error_rate import ACTIVE, CONDITIONS, fit_lines
 from fedsdr.reproduction.error_rate import EXPERIMENT as ERROR_RATE
 from fedsdr.reproduction.experiment import FIRST_SEED
+from fedsdr.reproduction.methods import LABELS
+from fedsdr.reproduction.mixture_rows import ratios
 from fedsdr.reproduction.registry import experiment_names, find_experiment
 
 SIMULATIONS = (
@@ -104,3 +106,26 @@ def test_a_straight_line_is_found() -> None:
     assert line.intercept == pytest.approx(0.1)
     assert line.r2 == pytest.approx(1.0)
     assert (line.rising, line.points) == (1.0, len(ERROR_RATE.conditions))
+
+
+def test_more_rows_are_held_against_the_cells_of_one_alpha(tmp_path: Path) -> None:
+    experiment = find_experiment("mixture-rows")
+    results = invented(experiment, 3)
+    paper = paper_table("mixture")
+    dist = paper[(paper.condition == "alpha=5") & (paper.metric == "Dist")]
+    same = dist.set_index("setting")["mean"]
+    best = results.method == "best-rho"
+    results.loc[best, "Dist"] = results.setting.map(same)[best] * 2
+    results.loc[best & (results.condition == "N=5000"), "Dist"] /= 2
+
+    lines = ratios(results).set_index(["method", "condition"])
+    label = LABELS["best-rho"]
+    assert lines.ratio[label, "N=5000"] == pytest.approx(1)
+    assert lines.ratio[label, "N=2000"] == pytest.approx(2)
+    assert lines.worse[label, "N=2000"] >= 6
+
+    verdict = experiment.judge(results)
+    assert "| the paper's table | N=2000, it says | 0.028 |" in verdict.body
+    assert not verdict.checks
+    experiment.draw(results[results.method == "default"], tmp_path / "rows.png")
+    assert (tmp_path / "rows.png").stat().st_size > 10_000

@@ -11,6 +11,7 @@ MODULES = {
     "error-rate": "error_rate",
     "clients": "clients",
     "mixture": "mixture",
+    "mixture-rows": "mixture_rows",
     "credit": "credit",
     "communities": "communities",
     "non-gaussian": "non_gaussian",
