@@ -14,6 +14,7 @@ from fedsdr import FedSSIR, InputError
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.rows import Rows
 from fedsdr.result import Result
 from fedsdr.study import conduct
 
@@ -91,9 +92,18 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
     {"penalty": "moments", "n_folds": 2},
     {"penalty": "holdout", "n_directions": "votes", "n_penalties": 4},
 ])  # fmt: skip
-def test_restarted_sites_draw_the_same_folds(tmp_path: Path, settings: Any) -> None:
+def test_restarted_sites_draw_the_same_folds(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = Files(tmp_path, simulate_rows(n_rows=180), model=settings)
     seen = []
+    drawn: list[set[bytes]] = [set()]
+    shuffle = Rows._shuffled
+
+    def spy(rows: Rows, *use: Any) -> Any:
+        order = shuffle(rows, *use)
+        drawn[-1].add(repr(use).encode() + order.tobytes())
+        return order
 
     def fault(name: str, site: str, packed: bytes) -> bytes:
         seen.append(name)
@@ -101,11 +111,17 @@ def test_restarted_sites_draw_the_same_folds(tmp_path: Path, settings: Any) -> N
             raise StopError
         return packed
 
+    monkeypatch.setattr(Rows, "_shuffled", spy)
     with pytest.raises(StopError):
         files.run(files.connect(fault=fault))
+    drawn.append(set())
+    result = files.run()
+    before, after = drawn
+    # One order of its rows for each site, and the same after a restart.
+    assert len(before) == len(NAMES)
+    assert after == before
     # Which variables a hold-out selects depends on the folds, and these on the sites'
     # keys, which are new in every test.
-    result = files.run()
     assert {"x0", "x2"} & set(result.selected)
 
 
