@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 
 from fedsdr.exceptions import InputError
@@ -62,3 +64,18 @@ def test_results_of_another_version_are_refused(records) -> None:
     other = Records(records.path, ("something",))
     with pytest.raises(InputError, match="other columns"):
         other.read()
+
+
+def test_forgetting_loses_nothing_that_another_process_writes(records) -> None:
+    records.append({**ROW, "method": "b", "value": 0.5})
+
+    def write() -> None:
+        for run in range(200):
+            records.append({**ROW, "run": run, "value": 1.5})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while writer.is_alive():
+        records.forget(["b"])
+    writer.join()
+    assert sorted(records.read().run) == list(range(200))

@@ -103,11 +103,12 @@ class Records:
         methods : iterable of str
             Their names.
         """
-        frame = self.read()
-        kept = frame[~frame.method.isin(list(methods))]
-        draft = self.path.with_name(f"{self.path.name}.new")
-        kept.to_csv(draft, index=False, lineterminator="\n")
-        draft.replace(self.path)
+        with self._locked():
+            frame = self.read()
+            kept = frame[~frame.method.isin(list(methods))]
+            draft = self.path.with_name(f"{self.path.name}.new")
+            kept.to_csv(draft, index=False, lineterminator="\n")
+            draft.replace(self.path)
 
     def _whole_lines(self) -> str:
         if not self.path.exists():
@@ -118,9 +119,15 @@ class Records:
     @contextmanager
     def _locked(self) -> Iterator[io.FileIO]:
         flags = os.O_RDWR | os.O_CREAT
-        with io.FileIO(os.open(self.path, flags, 0o644), "r+") as file:
-            _lock(file)
-            yield file
+        while True:
+            with io.FileIO(os.open(self.path, flags, 0o644), "r+") as file:
+                _lock(file)
+                # While we waited, `forget` may have put another file in its place.
+                if self.path.exists() and os.path.samestat(
+                    os.fstat(file.fileno()), self.path.stat()
+                ):
+                    yield file
+                    return
 
 
 def _lock(file: io.FileIO) -> None:
