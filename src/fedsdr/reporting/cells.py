@@ -1,10 +1,13 @@
 """A picture of a table: a panel each condition and metric."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 #: Colours that can be told apart by everyone (Okabe and Ito).
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -15,7 +18,13 @@ DPI = 110
 WIDEST = 3
 
 
-def draw_cells(frame: pd.DataFrame, path: Path) -> None:
+def draw_cells(
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    x_label: str = "",
+    logarithmic: Sequence[str] = (),
+) -> None:
     """Draw means with bars of two standard errors.
 
     Parameters
@@ -25,6 +34,10 @@ def draw_cells(frame: pd.DataFrame, path: Path) -> None:
         series, mean and error.
     path : Path
         File for the picture; its ending says which format.
+    x_label : str, default=""
+        What the settings are called.
+    logarithmic : sequence of str, default=()
+        Metrics whose cells differ so much that equal ratios should look equal.
     """
     series = list(frame.series.unique())
     panels = list(frame.groupby(["condition", "metric"], sort=False))
@@ -46,7 +59,10 @@ def draw_cells(frame: pd.DataFrame, path: Path) -> None:
             )  # fmt: skip
         panel.set_xticks(list(places.values()), list(places))
         panel.set_title(f"{metric}, {condition}", fontsize=10)
+        panel.set_xlabel(x_label)
         panel.grid(axis="y", alpha=0.3)
+        if metric in logarithmic:
+            _scale(panel)
     for panel in axes[len(panels) :]:
         panel.set_axis_off()
     handles, labels = axes[0].get_legend_handles_labels()
@@ -54,6 +70,13 @@ def draw_cells(frame: pd.DataFrame, path: Path) -> None:
         handles, labels, loc="outside lower center", ncols=len(series), frameon=False
     )
     figure.savefig(path, dpi=DPI, metadata=plain_metadata(path))
+
+
+def _scale(panel: Axes) -> None:
+    panel.set_yscale("log")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(NullFormatter())
 
 
 def plain_metadata(path: Path) -> dict[str, str | None]:

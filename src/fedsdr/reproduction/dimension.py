@@ -139,7 +139,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     frame = pd.concat([theirs, ours.rename(columns={"ours": "mean"})])
     # One metric: the conditions side by side.
     frame["metric"], frame["condition"] = frame["condition"], "share with the right K"
-    draw_cells(frame, path)
+    draw_cells(frame, path, x_label="setting")
 
 
 def _wide(results: pd.DataFrame, cells: pd.DataFrame) -> str:

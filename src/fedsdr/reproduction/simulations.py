@@ -101,8 +101,9 @@ def draw_table(results: pd.DataFrame, path: Path, name: str) -> None:
     from fedsdr.reporting.cells import draw_cells
 
     paper = paper_table(name)
-    shown = ("default", "paper-way", "oracle-smooth", "lasso-sir")
-    ours = compare.mean_cells(results[results.method.isin(shown)], METRICS)
+    shown = ("default", "oracle-smooth", "paper-way", "lasso-sir")
+    parts = [results[results.method == method] for method in shown]
+    ours = compare.mean_cells(pd.concat(parts), METRICS)
     ours["series"] = ours.method.map(LABELS)
     theirs = paper[paper.method.isin(("FedSSIR", "LassoSIR"))].rename(
         columns={"mean": "ours"}
@@ -113,7 +114,8 @@ def draw_table(results: pd.DataFrame, path: Path, name: str) -> None:
     frame = pd.concat([theirs, ours])[
         ["condition", "setting", "metric", "series", "ours", "error"]
     ]
-    draw_cells(frame.rename(columns={"ours": "mean"}), path)
+    frame = frame.rename(columns={"ours": "mean"})
+    draw_cells(frame, path, x_label="setting", logarithmic=("Dist",))
 
 
 def _with_oracles(cells: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
