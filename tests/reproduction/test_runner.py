@@ -82,3 +82,20 @@ def test_reasons_given_by_hand_are_in_the_verdict(tmp_path) -> None:
 def test_unknown_methods_are_refused() -> None:
     with pytest.raises(InputError, match="tiny has no method c: choose from a, b"):
         TINY.tasks(methods=["c"])
+
+
+def test_a_verdict_says_how_much_the_paper_ran_and_what_is_missing(tmp_path) -> None:
+    tiny = replace(TINY, paper_runs=4, labels={"a": "the first"})
+    records = Records(tmp_path / "tiny" / "results.csv", tiny.measures)
+    records.path.parent.mkdir()
+    for task in tiny.tasks(2, ["a"])[:5]:
+        row = {"value": 0.5, "double": 1.0, "seconds": 1800.0, "commit": "abc"}
+        where = zip(("condition", "setting", "method", "run"), task.key, strict=True)
+        records.append({**dict(where), "seed": task.seed, **row})
+    write_verdict(tiny, tmp_path)
+    page = (tmp_path / "tiny" / "verdict.md").read_text()
+    # Four cells: one with 2 of 4 runs, three with 1; 11 of half an hour are missing.
+    assert "| `a` | the first | 1 to 2 | 1800.00 | 4 | 5.5 |" in page
+    assert "`b`" not in page
+    write_verdict(replace(tiny, paper_runs=0), tmp_path)
+    assert "hours to go" not in (tmp_path / "tiny" / "verdict.md").read_text()

@@ -137,4 +137,6 @@ EXPERIMENT = Experiment(
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=judge,
     draw=draw,
+    labels=LABELS,
+    paper_runs=200,
 )

@@ -14,7 +14,7 @@ from fedsdr.downstream import (
 )
 from fedsdr.estimators import FedSSIR
 from fedsdr.reproduction.experiment import Experiment, Task
-from fedsdr.reproduction.real_data import draw_models, judge_models
+from fedsdr.reproduction.real_data import LABELS, draw_models, judge_models
 
 #: Principal components of M4 and M5: the paper's BIC does not apply to them, and its
 #: errors are those of three.
@@ -92,4 +92,6 @@ EXPERIMENT = Experiment(
         judge_models, name="communities", metric="error", tolerance=TOLERANCE
     ),
     draw=partial(draw_models, name="communities", metric="error"),
+    labels=LABELS,
+    paper_runs=100,
 )  # fmt: skip

@@ -16,7 +16,7 @@ from fedsdr.downstream import (
 )
 from fedsdr.estimators import FedSSIR
 from fedsdr.reproduction.experiment import Experiment, Task
-from fedsdr.reproduction.real_data import draw_models, judge_models
+from fedsdr.reproduction.real_data import LABELS, draw_models, judge_models
 
 Matrix = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -127,4 +127,6 @@ EXPERIMENT = Experiment(
         judge_models, name="credit", metric="accuracy", tolerance=TOLERANCE, form=".2f"
     ),
     draw=partial(draw_models, name="credit", metric="accuracy"),
+    labels=LABELS,
+    paper_runs=100,
 )  # fmt: skip

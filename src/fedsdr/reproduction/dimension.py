@@ -174,6 +174,8 @@ EXPERIMENT = Experiment(
     run=run,
     judge=judge,
     draw=draw,
+    labels=RULES,
+    paper_runs=200,
     builds_on=tuple(other.EXPERIMENT.name for other in SOURCES),
     data=source,
 )

@@ -196,4 +196,6 @@ EXPERIMENT = Experiment(
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=judge,
     draw=draw,
+    labels=LABELS,
+    paper_runs=500,
 )

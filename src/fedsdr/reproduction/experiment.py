@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -125,6 +125,10 @@ class Experiment:
         `fedsdr.reporting`. Not called without results.
     why : str, default=""
         Markdown: known reasons why we differ from the paper.
+    labels : mapping of str to str, default={}
+        What methods are called in tables, where it is not their name.
+    paper_runs : int, default=0
+        Runs a cell in the paper; 0 for what is not in the paper.
     builds_on : sequence of str, default=()
         Experiments that are run before, and whose results are judged as well.
     data : callable or None, default=None
@@ -160,6 +164,8 @@ class Experiment:
     judge: Callable[[pd.DataFrame], Verdict]
     draw: Callable[[pd.DataFrame, Path], None] | None = None
     why: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    paper_runs: int = 0
     builds_on: Sequence[str] = ()
     data: Callable[[str], str] | None = None
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
 from fedsdr.reproduction.fits import MEASURES, run_simulation
-from fedsdr.reproduction.methods import FEDERATED, RUNS
+from fedsdr.reproduction.methods import FEDERATED, LABELS, RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 #: A site may have a handful of rows, or none, at the smallest of these.
@@ -50,4 +50,6 @@ EXPERIMENT = Experiment(
     judge=partial(judge_table, name="mixture"),
     draw=partial(draw_table, name="mixture"),
     why=WHY,
+    labels=LABELS,
+    paper_runs=200,
 )

@@ -155,4 +155,5 @@ EXPERIMENT = Experiment(
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=judge,
     draw=draw,
+    labels=LABELS,
 )

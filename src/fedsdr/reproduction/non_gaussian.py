@@ -4,7 +4,7 @@ from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
 from fedsdr.reproduction.fits import MEASURES, run_simulation
-from fedsdr.reproduction.methods import RUNS
+from fedsdr.reproduction.methods import LABELS, RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 CONDITIONS = {
@@ -29,4 +29,6 @@ EXPERIMENT = Experiment(
     draw=partial(draw_table, name="non-gaussian"),
     why="The paper does not say which Bernoulli distribution it draws from; ours is "
     "fair.",
+    labels=LABELS,
+    paper_runs=200,
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedsdr.reproduction import markdown
+from fedsdr.reproduction.effort import effort
 from fedsdr.reproduction.experiment import FIRST_SEED, Check, Experiment, Verdict
 from fedsdr.reproduction.records import Records
 from fedsdr.reproduction.registry import experiment_names, find_experiment
@@ -81,6 +82,7 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
         checks_table(verdict.checks),
         f"![picture]({PICTURE})" if drawn else "",
         verdict.body,
+        effort(experiment, results),
         "## Where we differ from the paper",
         markdown.bullets(verdict.differs) or "Nowhere, of what has been run.",
         "## Why" if reasons else "",

@@ -71,8 +71,6 @@ def judge_table(results: pd.DataFrame, name: str) -> Verdict:
         _peers_table(peers) if peers else "None has been run.",
         PEERS,
         _ways(results),
-        "## Runs",
-        _effort(results),
     )
     far = cells[cells.word.isin((compare.WORSE, compare.ROUNDING))]
     differs = list_cells(far, "FedSSIR")
@@ -186,23 +184,3 @@ def _ways(results: pd.DataFrame) -> str:
         "Mean Dist (TPR, FPR; share of runs with the right K). What a heading does not "
         "say is as in the default.",
     )
-
-
-def _effort(results: pd.DataFrame) -> str:
-    lines = []
-    for method, own in results.groupby("method", sort=False):
-        counts = own.groupby(["condition", "setting"]).size()
-        low, high = counts.min(), counts.max()
-        lines.append(
-            {
-                "method": LABELS.get(str(method), str(method)),
-                "runs a cell": str(low) if low == high else f"{low} to {high}",
-                "seconds a fit, median": own.seconds.median(),
-                "converged": own.converged.mean(),
-            }
-        )
-    forms = {
-        "method": "", "runs a cell": "", "seconds a fit, median": ".2f",
-        "converged": ".0%",
-    }  # fmt: skip
-    return markdown.table(pd.DataFrame(lines), forms)

@@ -4,7 +4,7 @@ from functools import partial
 
 from fedsdr.reproduction.experiment import Experiment
 from fedsdr.reproduction.fits import MEASURES, run_simulation
-from fedsdr.reproduction.methods import RUNS, WAYS_RUNS
+from fedsdr.reproduction.methods import LABELS, RUNS, WAYS_RUNS
 from fedsdr.reproduction.simulations import SETTINGS, draw_table, judge_table
 
 CONDITIONS = {
@@ -22,4 +22,6 @@ EXPERIMENT = Experiment(
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=partial(judge_table, name="table1"),
     draw=partial(draw_table, name="table1"),
+    labels=LABELS,
+    paper_runs=200,
 )
