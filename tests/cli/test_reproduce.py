@@ -42,11 +42,25 @@ def test_a_verdict_can_be_written_anew(run, tmp_path) -> None:
     assert "the sites' votes" in page.read_text()
 
 
+def test_fresh_leaves_what_an_experiment_builds_on(run, tmp_path) -> None:
+    options = ("--methods", "oracle-slices", "--runs", 1, "--jobs", 1)
+    run("reproduce", "table1", *options)
+    below = (tmp_path / "reproduction" / "table1" / "results.csv").read_text()
+    own = ("--methods", "votes,oracle-slices", "--runs", 1, "--jobs", 1)
+    first = run("reproduce", "dimension", *own)
+    assert "dimension: 36 new runs" in first.stderr
+    again = run("reproduce", "dimension", "--fresh", *own)
+    assert "table1: 0 new runs" in again.stderr
+    assert "dimension: 36 new runs" in again.stderr
+    assert (tmp_path / "reproduction" / "table1" / "results.csv").read_text() == below
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("tabel1",), "there is no experiment 'tabel1'"),
         (("table1", "--methods", "magic"), "table1 has no method magic"),
+        (("table1", "--fresh", "--runs", 0), "--fresh with --runs 0 would only drop"),
     ],
 )
 def test_what_there_is_not_is_one_line(run, tmp_path, words, complaint) -> None:

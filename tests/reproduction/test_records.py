@@ -32,7 +32,7 @@ def test_a_torn_heading_is_written_again(records) -> None:
     records.path.write_bytes(b"condition,sett")
     assert records.read().empty
     records.append({**ROW, "value": 0.5})
-    assert records.done() == {("n=1", "1", "a", 0)}
+    assert records.done() == {("n=1", "1", "a", 0, 7)}
 
 
 def test_what_failed_is_not_done_and_the_last_line_counts(records) -> None:
@@ -40,7 +40,7 @@ def test_what_failed_is_not_done_and_the_last_line_counts(records) -> None:
     assert records.done() == set()
     assert records.read().failed.tolist() == ["InputError: a, message"]
     records.append({**ROW, "value": 0.5})
-    assert records.done() == {("n=1", "1", "a", 0)}
+    assert records.done() == {("n=1", "1", "a", 0, 7)}
     assert records.read().value.tolist() == [0.5]
 
 

@@ -57,5 +57,7 @@ def test_killed_and_resumed_is_as_if_never_killed(tmp_path, jobs) -> None:
     assert start(killed, second, jobs).wait(60) == 0
     pd.testing.assert_frame_equal(read(killed), read(whole))
     again = second.read_text().splitlines()
-    missing = {str(task.key) for task in TINY.tasks() if task.key not in recorded}
+    missing = {
+        str(task.key) for task in TINY.tasks() if (*task.key, task.seed) not in recorded
+    }
     assert sorted(again) == sorted(missing)

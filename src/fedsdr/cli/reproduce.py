@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from fedsdr.reproduction.experiment import Experiment, Verdict
     from fedsdr.reproduction.runner import Progress
 
-MET = {True: "yes", False: "no", None: "not yet known"}
-
 
 def reproduce(
     *,
@@ -67,9 +65,12 @@ def reproduce(
         if name == "list":
             _list(screen)
             return
+        if fresh and runs == 0:
+            raise InputError("--fresh with --runs 0 would only drop results")
         failed = 0
         for experiment, chosen in _plan(name, split_names(methods)):
-            if fresh:
+            # Not what it builds on: that may have taken days.
+            if fresh and name in ("all", experiment.name):
                 forget(experiment, out / experiment.name, chosen)
             failed += _run(screen, experiment, out, (runs, chosen, jobs))
         page = write_overall(out)
@@ -171,7 +172,7 @@ def _left(seconds: float | None) -> str:
 
 
 def _show(screen: Screen, name: str, verdict: "Verdict") -> None:
-    rows = [(MET[c.met], f"{c.claim}: {c.measured}") for c in verdict.checks]
+    rows = [(c.word, f"{c.claim}: {c.measured}") for c in verdict.checks]
     screen.say(f"{name}: {len(verdict.differs)} differences from the paper")
     screen.out.print(tables.facts(rows))
     screen.out.print()

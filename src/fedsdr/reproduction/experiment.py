@@ -75,6 +75,11 @@ class Check:
     measured: str
     met: bool | None
 
+    @property
+    def word(self) -> str:
+        """Whether it holds, in a word or three."""
+        return {True: "yes", False: "no", None: "not yet known"}[self.met]
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -123,8 +128,6 @@ class Experiment:
     draw : callable or None, default=None
         From the results and a path to a picture there, by functions of
         `fedsdr.reporting`. Not called without results.
-    why : str, default=""
-        Markdown: known reasons why we differ from the paper.
     labels : mapping of str to str, default={}
         What methods are called in tables, where it is not their name.
     paper_runs : int, default=0
@@ -163,7 +166,6 @@ class Experiment:
     run: Callable[[Task], Mapping[str, float]]
     judge: Callable[[pd.DataFrame], Verdict]
     draw: Callable[[pd.DataFrame, Path], None] | None = None
-    why: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     paper_runs: int = 0
     builds_on: Sequence[str] = ()

@@ -27,8 +27,6 @@ EXPERIMENT = Experiment(
     run=partial(run_simulation, conditions=CONDITIONS),
     judge=partial(judge_table, name="non-gaussian"),
     draw=partial(draw_table, name="non-gaussian"),
-    why="The paper does not say which Bernoulli distribution it draws from; ours is "
-    "fair.",
     labels=LABELS,
     paper_runs=200,
 )

@@ -9,12 +9,12 @@ import pandas as pd
 from fedsdr.reproduction import markdown
 from fedsdr.reproduction.effort import effort
 from fedsdr.reproduction.experiment import FIRST_SEED, Check, Experiment, Verdict
+from fedsdr.reproduction.files import replace_text
 from fedsdr.reproduction.records import Records
 from fedsdr.reproduction.registry import experiment_names, find_experiment
 from fedsdr.reproduction.runner import CONFIG, RESULTS
 
 VERDICT, WHY, PICTURE, OVERALL = "verdict.md", "why.md", "picture.png", "README.md"
-METS = {True: "yes", False: "**no**", None: "not yet known"}
 
 INTRODUCTION = """\
 Every table and figure of the paper, run again: `fedsdr reproduce NAME`, or `all`. This
@@ -73,22 +73,22 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
     folder.mkdir(parents=True, exist_ok=True)
     verdict = experiment.judge(results)
     drawn = _draw(experiment, results, folder / PICTURE)
-    reasons = why(experiment, folder)
+    reasons = why(folder)
     if verdict.differs and not reasons:
-        reasons = "No reason is known."
+        reasons = f"No reason has been written down in `{WHY}`."
     page = markdown.sections(
         f"# {experiment.title}",
         f"`fedsdr reproduce {experiment.name}`. {_origin(results)}",
         checks_table(verdict.checks),
         f"![picture]({PICTURE})" if drawn else "",
         verdict.body,
-        effort(experiment, results),
-        "## Where we differ from the paper",
-        markdown.bullets(verdict.differs) or "Nowhere, of what has been run.",
+        effort(experiment, Records(folder / RESULTS, experiment.measures).read()),
+        "## Where we differ from the paper" if experiment.paper_runs else "",
+        _differences(experiment, verdict),
         "## Why" if reasons else "",
         reasons,
     )
-    (folder / VERDICT).write_text(page, encoding="utf-8")
+    replace_text(folder / VERDICT, page)
     return verdict
 
 
@@ -108,17 +108,15 @@ def write_overall(root: Path) -> Path:
     summary, parts = [], []
     for name in experiment_names():
         experiment = find_experiment(name)
-        results = read_results(experiment, root)
-        verdict = None if results.empty else experiment.judge(results)
+        verdict = write_verdict(experiment, root)
         summary += _summary(experiment, verdict)
         if verdict is not None:
             files = f"[Verdict]({name}/{VERDICT}), [results]({name}/{RESULTS})"
             parts += [
                 f"## {experiment.title}",
-                f"{files}, [configuration]({name}/{CONFIG}). {_origin(results)}",
-                markdown.bullets(verdict.differs)
-                or "No cell differs, of what has been run.",
-                why(experiment, root / name),
+                f"{files}, [configuration]({name}/{CONFIG}).",
+                _differences(experiment, verdict),
+                why(root / name),
             ]
     frame = pd.DataFrame(summary)
     columns = {"experiment": "", "claim": "", "measured": "", "met": ""}
@@ -132,7 +130,7 @@ def write_overall(root: Path) -> Path:
     )
     path = root / OVERALL
     root.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    replace_text(path, page)
     return path
 
 
@@ -149,20 +147,15 @@ def checks_table(checks: Sequence[Check]) -> str:
     str
         Markdown; empty without claims.
     """
-    lines = [
-        {"claim": c.claim, "measured": c.measured, "met": METS[c.met]} for c in checks
-    ]
     forms = {"claim": "", "measured": "", "met": ""}
-    return markdown.table(pd.DataFrame(lines), forms) if lines else ""
+    return markdown.table(pd.DataFrame(_lines("", checks)), forms) if checks else ""
 
 
-def why(experiment: Experiment, folder: Path) -> str:
+def why(folder: Path) -> str:
     """Find the reasons given for differences.
 
     Parameters
     ----------
-    experiment : Experiment
-        With those in its source.
     folder : Path
         With those in ``why.md``, if there are any.
 
@@ -172,24 +165,35 @@ def why(experiment: Experiment, folder: Path) -> str:
         Markdown.
     """
     file = folder / WHY
-    more = file.read_text(encoding="utf-8").strip() if file.exists() else ""
-    return "\n\n".join(part for part in (experiment.why.strip(), more) if part)
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""
 
 
 def _summary(experiment: Experiment, verdict: Verdict | None) -> list[dict[str, str]]:
     name = f"[{experiment.name}]({experiment.name}/{VERDICT})"
     if verdict is None:
-        line = {"claim": experiment.title, "measured": "not run", "met": METS[None]}
-        return [{"experiment": experiment.name, **line}]
+        checks = (Check(experiment.title, "not run", None),)
+        return _lines(experiment.name, checks)
+    return _lines(name, verdict.checks)
+
+
+def _lines(name: str, checks: Sequence[Check]) -> list[dict[str, str]]:
     return [
         {
             "experiment": name,
-            "claim": c.claim,
-            "measured": c.measured,
-            "met": METS[c.met],
+            "claim": check.claim,
+            "measured": check.measured,
+            "met": "**no**" if check.met is False else check.word,
         }
-        for c in verdict.checks
+        for check in checks
     ]
+
+
+def _differences(experiment: Experiment, verdict: Verdict) -> str:
+    if verdict.differs or not experiment.paper_runs:
+        return markdown.bullets(verdict.differs)
+    if any(check.met is None for check in verdict.checks):
+        return "There are too few runs to tell."
+    return "Nowhere, of what has been run."
 
 
 def _origin(results: pd.DataFrame) -> str:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.reproduction.experiment import FIRST_SEED, Experiment
+from fedsdr.reproduction.files import locked, replace_text
 
 #: Rooms that decide about a result.
 ROOMS = (
     *("datasets", "decomposition", "downstream", "estimators", "protocols"),
-    *("selection", "simulate", "solver", "summaries"),
+    *("selection", "simulate", "solver", "summaries", "metrics.py"),
+    *("reproduction/fits.py", "reproduction/methods.py"),
 )
 PACKAGES = ("fedsdr", "numpy", "scipy", "scikit-learn", "pandas", "joblib")
 PACKAGE = Path(__file__).parents[1]
@@ -50,7 +52,6 @@ def record_session(
     session : mapping of str to object
         Command and options.
     """
-    sessions = json.loads(path.read_text())["sessions"] if path.exists() else []
     here = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": source_commit(),
@@ -58,7 +59,16 @@ def record_session(
         "cpus": os.cpu_count(),
         "versions": {name: version(name) for name in PACKAGES},
     }
-    config = {
+    with locked(path) as file:
+        text = file.readall().decode()
+        sessions = json.loads(text)["sessions"] if text else []
+        config = _describe(experiment)
+        config["sessions"] = [*sessions, {**session, **here}]
+        replace_text(path, json.dumps(config, indent=2) + "\n")
+
+
+def _describe(experiment: Experiment) -> dict[str, Any]:
+    return {
         "experiment": experiment.name,
         "title": experiment.title,
         "conditions": list(experiment.conditions),
@@ -67,11 +77,7 @@ def record_session(
         "measures": list(experiment.measures),
         "seeds": "SHA-256 of experiment|condition|setting|run, the same for all "
         f"methods, from {FIRST_SEED} up; defaults were chosen on smaller ones",
-        "sessions": [*sessions, {**session, **here}],
     }
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    draft.replace(path)
 
 
 def _git(*words: str) -> str:

@@ -3,19 +3,20 @@
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from fedsdr.exceptions import InputError
 from fedsdr.reproduction.experiment import KEY
+from fedsdr.reproduction.files import locked, replace_text
 
 #: No line has as many bytes.
 LONGEST = 65536
 
-Key = tuple[str, str, str, int]
+#: Condition, setting, method, run and seed.
+Done = tuple[str, str, str, int, int]
 
 
 class Records:
@@ -44,7 +45,7 @@ class Records:
         row : mapping of str to object
             A value for every column that is known; others stay empty.
         """
-        with self._locked() as file:
+        with locked(self.path) as file:
             end = file.seek(0, os.SEEK_END)
             start = file.seek(max(0, end - LONGEST))
             whole = start + file.read().rfind(b"\n") + 1
@@ -75,13 +76,13 @@ class Records:
         frame["failed"] = frame["failed"].fillna("")
         return frame.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)
 
-    def done(self) -> set[Key]:
+    def done(self) -> set[Done]:
         """List the tasks that need not be run again.
 
         Returns
         -------
         set of tuple
-            Keys of tasks with a result; those that failed are missing.
+            Keys and seeds of tasks with a result; those that failed are missing.
         """
         frame = self.read()
         frame = frame[frame.failed == ""]
@@ -91,6 +92,7 @@ class Records:
                 frame.setting,
                 frame.method,
                 map(int, frame.run),
+                map(int, frame.seed),
                 strict=True,
             )
         )
@@ -103,39 +105,17 @@ class Records:
         methods : iterable of str
             Their names.
         """
-        with self._locked():
+        with locked(self.path):
             frame = self.read()
             kept = frame[~frame.method.isin(list(methods))]
-            draft = self.path.with_name(f"{self.path.name}.new")
-            kept.to_csv(draft, index=False, lineterminator="\n")
-            draft.replace(self.path)
+            text = kept.to_csv(index=False, lineterminator="\n")
+            replace_text(self.path, text)
 
     def _whole_lines(self) -> str:
         if not self.path.exists():
             return ""
         content = self.path.read_bytes()
         return content[: content.rfind(b"\n") + 1].decode()
-
-    @contextmanager
-    def _locked(self) -> Iterator[io.FileIO]:
-        flags = os.O_RDWR | os.O_CREAT
-        while True:
-            with io.FileIO(os.open(self.path, flags, 0o644), "r+") as file:
-                _lock(file)
-                # While we waited, `forget` may have put another file in its place.
-                if self.path.exists() and os.path.samestat(
-                    os.fstat(file.fileno()), self.path.stat()
-                ):
-                    yield file
-                    return
-
-
-def _lock(file: io.FileIO) -> None:
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - one process at a time, then
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _encode(rows: Iterable[Sequence[str]]) -> bytes:

@@ -83,7 +83,7 @@ def run_missing(
     folder.mkdir(parents=True, exist_ok=True)
     records = Records(folder / RESULTS, experiment.measures)
     done = records.done()
-    tasks = [t for t in experiment.tasks(runs, methods) if t.key not in done]
+    tasks = [t for t in experiment.tasks(runs, methods) if (*t.key, t.seed) not in done]
     clock = _Clock(records, tasks)
     failed = 0
     _report(report, clock.progress(failed))
