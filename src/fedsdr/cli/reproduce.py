@@ -59,7 +59,7 @@ def reproduce(
     """
     screen = Screen()
     with screen.polite():
-        from fedsdr.reproduction.page import write_overall
+        from fedsdr.reproduction.overall import write_overall
         from fedsdr.reproduction.runner import forget
 
         if name == "list":

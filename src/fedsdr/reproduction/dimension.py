@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.reproduction import compare, markdown, mixture, non_gaussian, table1
-from fedsdr.reproduction.checks import cells_check, list_cells
+from fedsdr.reproduction.checks import ENOUGH_TO_TELL, cells_check, list_cells
 from fedsdr.reproduction.experiment import Experiment, Task, Verdict
 from fedsdr.reproduction.fits import simulate, site_summaries
 from fedsdr.reproduction.methods import LABELS
@@ -108,7 +108,8 @@ def judge(results: pd.DataFrame) -> Verdict:
     )
     for method, frame in peers.items():
         label = RULES.get(method, LABELS.get(method, method))
-        differs += list_cells(frame[frame.z.abs() > 2], label)
+        far = frame[(frame.z.abs() > 2) & (frame.n_runs >= ENOUGH_TO_TELL)]
+        differs += list_cells(far, label)
     body = markdown.sections(
         "## Share of runs with the right K",
         rules,
@@ -161,7 +162,7 @@ def _wide(results: pd.DataFrame, cells: pd.DataFrame) -> str:
         "condition": "", "setting": "", "paper": ".3f", "bound": ".4f", "ours": ".3f",
         "n_runs": "d", "verdict": "", **dict.fromkeys(titles.values(), ""),
     }  # fmt: skip
-    return markdown.table(frame.rename(columns=titles).fillna({}), forms)
+    return markdown.table(frame.rename(columns=titles), forms)
 
 
 EXPERIMENT = Experiment(

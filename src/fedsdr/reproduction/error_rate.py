@@ -37,8 +37,9 @@ RUNS = {
 }
 PAPER = """\
 The paper shows these figures without numbers, and does not say at which N. What it says
-is that Dist increases with s sqrt(log d / N), as its theorem has it; a line through the
-means of both d, with an intercept, shows how near to proportional that is."""
+is that Dist increases with s sqrt(log d / N), as its theorem has it. A line through the
+means of both d, with an intercept, shows how straight that is, and *power*, the slope
+of log Dist along log(s sqrt(log d / N)), how near to proportional: 1 is."""
 
 
 def fit_lines(results: pd.DataFrame) -> pd.DataFrame:
@@ -52,9 +53,9 @@ def fit_lines(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns setting, method, slope, intercept, r2, rising (share of neighbouring
-        points of the same d at which Dist does rise with s sqrt(log d / N)), points
-        and n_runs, the fewest behind a point.
+        Columns setting, method, slope, intercept, r2, power (the slope of logarithms),
+        rising (share of neighbouring points of the same d at which Dist does rise with
+        s sqrt(log d / N)), points and n_runs, the fewest behind a point.
     """
     lines = []
     means = mean_distances(results)
@@ -75,13 +76,14 @@ def fit_lines(results: pd.DataFrame) -> pd.DataFrame:
                 "slope": slope,
                 "intercept": intercept,
                 "r2": 1 - float((rest**2).sum() / own["mean"].var(ddof=0) / len(own)),
+                "power": np.polyfit(np.log(own.x), np.log(own["mean"]), 1)[0],
                 "rising": float(np.mean(np.array(steps) > 0)) if steps else np.nan,
                 "points": len(own),
                 "n_runs": int(own.n_runs.min()),
             }
         )
-    columns = ["setting", "method", "slope", "intercept", "r2", "rising", "points"]
-    return pd.DataFrame(lines, columns=[*columns, "n_runs"])
+    line = ["slope", "intercept", "r2", "power", "rising", "points", "n_runs"]
+    return pd.DataFrame(lines, columns=["setting", "method", *line])
 
 
 def mean_distances(results: pd.DataFrame) -> pd.DataFrame:
@@ -122,7 +124,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     shown = lines.assign(method=lines.method.map(LABELS))
     forms = {
         "setting": "", "method": "", "slope": ".3f", "intercept": "+.4f", "r2": ".3f",
-        "rising": ".0%", "points": "d", "n_runs": "d",
+        "power": ".2f", "rising": ".0%", "points": "d", "n_runs": "d",
     }  # fmt: skip
     body = markdown.sections(
         "## Lines through the means",

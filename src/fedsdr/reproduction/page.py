@@ -1,4 +1,4 @@
-"""Verdicts on disk: a page an experiment, and one over all of them."""
+"""Verdicts on disk: a page an experiment."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,19 +8,13 @@ import pandas as pd
 
 from fedsdr.reproduction import markdown
 from fedsdr.reproduction.effort import effort
-from fedsdr.reproduction.experiment import FIRST_SEED, Check, Experiment, Verdict
+from fedsdr.reproduction.experiment import Check, Experiment, Verdict
 from fedsdr.reproduction.files import replace_text
 from fedsdr.reproduction.records import Records
-from fedsdr.reproduction.registry import experiment_names, find_experiment
-from fedsdr.reproduction.runner import CONFIG, RESULTS
+from fedsdr.reproduction.registry import find_experiment
+from fedsdr.reproduction.runner import RESULTS
 
-VERDICT, WHY, PICTURE, OVERALL = "verdict.md", "why.md", "picture.png", "README.md"
-
-INTRODUCTION = """\
-Every table and figure of the paper, run again: `fedsdr reproduce NAME`, or `all`. This
-page is written by that command from the results in the folders; only the reasons for
-differences are written by hand. A run that has been recorded is not repeated, and a
-method can be run with more repetitions at any time (`--runs`, `--methods`)."""
+VERDICT, WHY, PICTURE = "verdict.md", "why.md", "picture.png"
 
 
 def read_results(experiment: Experiment, root: Path) -> pd.DataFrame:
@@ -84,54 +78,12 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
         verdict.body,
         effort(experiment, Records(folder / RESULTS, experiment.measures).read()),
         "## Where we differ from the paper" if experiment.paper_runs else "",
-        _differences(experiment, verdict),
+        differences(experiment, verdict),
         "## Why" if reasons else "",
         reasons,
     )
     replace_text(folder / VERDICT, page)
     return verdict
-
-
-def write_overall(root: Path) -> Path:
-    """Write the page over all experiments from their results.
-
-    Parameters
-    ----------
-    root : Path
-        Folder with a folder an experiment.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
-    summary, parts = [], []
-    for name in experiment_names():
-        experiment = find_experiment(name)
-        verdict = write_verdict(experiment, root)
-        summary += _summary(experiment, verdict)
-        if verdict is not None:
-            files = f"[Verdict]({name}/{VERDICT}), [results]({name}/{RESULTS})"
-            parts += [
-                f"## {experiment.title}",
-                f"{files}, [configuration]({name}/{CONFIG}).",
-                _differences(experiment, verdict),
-                why(root / name),
-            ]
-    frame = pd.DataFrame(summary)
-    columns = {"experiment": "", "claim": "", "measured": "", "met": ""}
-    page = markdown.sections(
-        "# The paper, reproduced",
-        INTRODUCTION,
-        f"Seeds are derived from experiment, condition, setting and run, and start at "
-        f"{FIRST_SEED:,}; the defaults were chosen on smaller ones.",
-        markdown.table(frame, columns),
-        *parts,
-    )
-    path = root / OVERALL
-    root.mkdir(parents=True, exist_ok=True)
-    replace_text(path, page)
-    return path
 
 
 def checks_table(checks: Sequence[Check]) -> str:
@@ -148,7 +100,57 @@ def checks_table(checks: Sequence[Check]) -> str:
         Markdown; empty without claims.
     """
     forms = {"claim": "", "measured": "", "met": ""}
-    return markdown.table(pd.DataFrame(_lines("", checks)), forms) if checks else ""
+    return (
+        markdown.table(pd.DataFrame(check_lines("", checks)), forms) if checks else ""
+    )
+
+
+def check_lines(name: str, checks: Sequence[Check]) -> list[dict[str, str]]:
+    """Put claims into the lines of a table.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    checks : sequence of Check
+        The claims.
+
+    Returns
+    -------
+    list of dict
+        Columns experiment, claim, measured and met.
+    """
+    return [
+        {
+            "experiment": name,
+            "claim": check.claim,
+            "measured": check.measured,
+            "met": "**no**" if check.met is False else check.word,
+        }
+        for check in checks
+    ]
+
+
+def differences(experiment: Experiment, verdict: Verdict) -> str:
+    """List where we differ from the paper.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Which.
+    verdict : Verdict
+        On its results.
+
+    Returns
+    -------
+    str
+        Markdown; empty for what is not in the paper.
+    """
+    if verdict.differs or not experiment.paper_runs:
+        return markdown.bullets(verdict.differs)
+    if any(check.met is None for check in verdict.checks):
+        return "There are too few runs to tell."
+    return "Nowhere, of what has been run."
 
 
 def why(folder: Path) -> str:
@@ -166,34 +168,6 @@ def why(folder: Path) -> str:
     """
     file = folder / WHY
     return file.read_text(encoding="utf-8").strip() if file.exists() else ""
-
-
-def _summary(experiment: Experiment, verdict: Verdict | None) -> list[dict[str, str]]:
-    name = f"[{experiment.name}]({experiment.name}/{VERDICT})"
-    if verdict is None:
-        checks = (Check(experiment.title, "not run", None),)
-        return _lines(experiment.name, checks)
-    return _lines(name, verdict.checks)
-
-
-def _lines(name: str, checks: Sequence[Check]) -> list[dict[str, str]]:
-    return [
-        {
-            "experiment": name,
-            "claim": check.claim,
-            "measured": check.measured,
-            "met": "**no**" if check.met is False else check.word,
-        }
-        for check in checks
-    ]
-
-
-def _differences(experiment: Experiment, verdict: Verdict) -> str:
-    if verdict.differs or not experiment.paper_runs:
-        return markdown.bullets(verdict.differs)
-    if any(check.met is None for check in verdict.checks):
-        return "There are too few runs to tell."
-    return "Nowhere, of what has been run."
 
 
 def _origin(results: pd.DataFrame) -> str:

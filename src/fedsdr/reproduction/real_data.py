@@ -16,7 +16,7 @@ MODELS = ("M1", "M2", "M3", "M4", "M5")
 LABELS = {
     "M1": "M1: one model on all rows",
     "M2": "M2: a model a site",
-    "M3": "M3: FedSSIR",
+    "M3": "M3: FedSSIR, K by BIC",
     "M3-paper": "M3: FedSSIR, the paper's way",
     "M3-auto": "M3: FedSSIR, K by our default",
     "M4": "M4: FedPCA",
@@ -76,7 +76,7 @@ def judge_models(
         differs += _list(far, LABELS[method], form)
     body = markdown.sections(
         "## All models",
-        _table(results, cells, metric, form),
+        _table(results, cells, (name, metric, form)),
         EXPLANATION,
         "## M3 against M4 and M5",
         _pairs_table(results, metric, form),
@@ -174,10 +174,11 @@ def _beats_check(results: pd.DataFrame, metric: str, other: str, form: str) -> C
 
 
 def _table(
-    results: pd.DataFrame, cells: dict[str, pd.DataFrame], metric: str, form: str
+    results: pd.DataFrame, cells: dict[str, pd.DataFrame], what: tuple[str, str, str]
 ) -> str:
+    name, metric, form = what
     spreads = results.groupby([*compare.CELL, "method"])[metric].std()
-    paper = paper_table(results.experiment.iloc[0])
+    paper = paper_table(name)
     sds = paper.set_index([*compare.CELL, "method"]).sd
     lines = []
     for method, frame in cells.items():

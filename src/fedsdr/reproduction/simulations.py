@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedsdr.reproduction import compare, markdown
 from fedsdr.reproduction.checks import (
+    ENOUGH_TO_TELL,
     cells_check,
     dist_check,
     list_cells,
@@ -75,7 +76,8 @@ def judge_table(results: pd.DataFrame, name: str) -> Verdict:
     far = cells[cells.word.isin((compare.WORSE, compare.ROUNDING))]
     differs = list_cells(far, "FedSSIR")
     for method, frame in peers:
-        differs += list_settings(frame[frame.z.abs() > 2], LABELS[method])
+        far = frame[(frame.z.abs() > 2) & (frame.n_runs >= ENOUGH_TO_TELL)]
+        differs += list_settings(far, LABELS[method])
     checks = (
         cells_check(cells, "TPR, FPR or Dist"),
         dist_check(cells),
@@ -161,10 +163,16 @@ def _peers_table(peers: Sequence[tuple[str, pd.DataFrame]]) -> str:
                     "setting": setting,
                     **pairs,
                     "runs": str(cell.n_runs.min()),
-                    "difference": tell_directions(cell[cell.z.abs() > 2]) or "same",
+                    "difference": _difference(cell),
                 }
             )
     return markdown.table(pd.DataFrame(lines), dict.fromkeys(lines[0], ""))
+
+
+def _difference(cell: pd.DataFrame) -> str:
+    if cell.n_runs.min() < ENOUGH_TO_TELL:
+        return "too few runs to tell"
+    return tell_directions(cell[cell.z.abs() > 2]) or "same"
 
 
 def _ways(results: pd.DataFrame) -> str:
@@ -172,15 +180,24 @@ def _ways(results: pd.DataFrame) -> str:
     ways = [way for way in WAYS if way in set(results.method)]
     if len(set(ways) - {"default", "paper-way"}) == 0:
         return ""
-    columns = ["Dist", "TPR", "FPR", "K"]
-    means = results.groupby(["condition", "setting", "method"], sort=False)[columns]
-    cells = means.mean().apply(
+    place, columns = ["condition", "setting"], ["Dist", "TPR", "FPR", "K"]
+    shared = results[results.method.isin(ways)]
+    shared = shared[
+        shared.groupby([*place, "run"]).method.transform("nunique") == len(ways)
+    ]
+    if shared.empty:
+        return ""
+    cells = shared.groupby([*place, "method"], sort=False)[columns].mean()
+    told = cells.apply(
         lambda mean: "{:.3f} ({:.3f}, {:.4f}; {:.2f})".format(*mean), axis=1
     )
-    frame = cells.unstack("method")[ways].rename(columns=LABELS).reset_index()
+    frame = told.unstack("method")[ways].rename(columns=LABELS)
+    frame.insert(0, "runs", shared.groupby(place).run.nunique().astype(str))
+    frame = frame.reset_index()
     return markdown.sections(
         "## Ways of choosing, side by side",
         markdown.table(frame, dict.fromkeys(frame.columns, "")),
-        "Mean Dist (TPR, FPR; share of runs with the right K). What a heading does not "
-        "say is as in the default.",
+        "Over the runs that all of them have: mean Dist (TPR, FPR; share of runs with "
+        "the right number of directions). What a heading does not say is as in the "
+        "default.",
     )

@@ -77,7 +77,7 @@ class DimensionTest:
     noise_ratio : float
         That eigenvalue over the noise floor.
     evidence, needed : float
-        Log likelihood ratio, and the threshold.
+        Likelihood ratio statistic, and the threshold.
     accepted : bool
         Whether the direction is real.
     """
@@ -115,7 +115,8 @@ def judge_direction(
     Let :math:`\lambda_k` be the k-th generalised eigenvalue on the selected variables,
     :math:`\varphi` the noise floor, q the effective degrees of freedom and
     :math:`x = \max(\lambda_k / \varphi, 1)`. With the means of x given y as random
-    effects the log likelihood ratio is :math:`q(x - 1 - \log x)`. It must exceed
+    effects the likelihood ratio statistic (twice the logarithm of the ratio) is
+    :math:`q(x - 1 - \log x)`. It must exceed
     :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` when
     BIC on the whole kernel says fewer directions: as in eq2.14a, where K directions
     are charged K(K+1)/2 times, the k-th one costs k times as much as a first one
