@@ -88,7 +88,7 @@ def test_cells_beyond_the_likelihood_are_counted() -> None:
     assert cells_check(cells, "Dist").measured == "1 worse"
     cells["likelihood oracle"] = 0.55
     check = cells_check(cells, "Dist")
-    assert check.measured == "1 worse; of these 1 where the likelihood oracle is too"
+    assert check.measured == "1 worse; in 1 of these the likelihood oracle is too"
     assert check.met is False
     cells["likelihood oracle"] = 0.51
     assert cells_check(cells, "Dist").measured == "1 worse"

@@ -39,8 +39,11 @@ def cells_check(cells: pd.DataFrame, what: str) -> Check:
     words = (compare.BETTER, compare.WITHIN, compare.ROUNDING, compare.WORSE)
     told = [f"{counts.get(word, 0)} {word}" for word in (*words, compare.NOT_RUN)]
     worse = counts.get(compare.WORSE, 0) > 0
-    beyond = _beyond_likelihood(cells)
-    note = f"; of these {beyond} where the likelihood oracle is too" if beyond else ""
+    note = "".join(
+        f"; in {beyond} of these the {LABELS[method]} is too"
+        for method in ("oracle-smooth", "oracle-likelihood")
+        if (beyond := _beyond(cells, LABELS[method]))
+    )
     return Check(
         f"no {what} cell worse than the paper's mean plus two standard errors",
         ", ".join(text for text in told if not text.startswith("0 ")) + note,
@@ -161,13 +164,12 @@ def tell_directions(far: pd.DataFrame) -> str:
     )
 
 
-def _beyond_likelihood(cells: pd.DataFrame) -> int:
-    """Count worse cells that could not be met, knowing everything but the slopes."""
-    limit = LABELS["oracle-likelihood"]
-    if limit not in cells:
+def _beyond(cells: pd.DataFrame, oracle: str) -> int:
+    """Count worse cells in which an oracle is beyond the bound as well."""
+    if oracle not in cells:
         return 0
     worse = cells[(cells.word == compare.WORSE) & (cells.metric == "Dist")]
-    return int((worse[limit] > worse.bound).sum())
+    return int((worse[oracle] > worse.bound).sum())
 
 
 def _oracle_told(cell: Mapping[Hashable, Any]) -> str:

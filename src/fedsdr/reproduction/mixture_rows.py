@@ -114,11 +114,15 @@ def judge(results: pd.DataFrame) -> Verdict:
     }
     frame = pd.concat([pd.DataFrame([first]), ratios(results)])
     frame = frame.reindex(columns=[*first]).rename(
-        columns={"ratio": "of the paper's", **{s: f"setting {s}" for s in SETTINGS}}
+        columns={
+            "ratio": "of the paper's",
+            "n_runs": "runs",
+            **{s: f"setting {s}" for s in SETTINGS},
+        }
     )
     forms = {"method": "", "condition": ""}
     forms |= dict.fromkeys((f"setting {s}" for s in SETTINGS), ".3f")
-    forms |= {"of the paper's": ".2f", "worse": "d", "n_runs": "d"}
+    forms |= {"of the paper's": ".2f", "worse": "d", "runs": "d"}
     body = markdown.sections("## Mean Dist", QUESTION, markdown.table(frame, forms))
     return Verdict(body)
 
