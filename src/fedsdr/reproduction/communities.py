@@ -92,6 +92,6 @@ EXPERIMENT = Experiment(
         judge_models, name="communities", metric="error", tolerance=TOLERANCE
     ),
     draw=partial(draw_models, name="communities", metric="error"),
-    labels=LABELS,
+    labels={**LABELS, "M3": "M3: FedSSIR, K by BIC"},
     paper_runs=100,
 )  # fmt: skip

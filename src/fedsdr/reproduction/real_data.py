@@ -16,7 +16,7 @@ MODELS = ("M1", "M2", "M3", "M4", "M5")
 LABELS = {
     "M1": "M1: one model on all rows",
     "M2": "M2: a model a site",
-    "M3": "M3: FedSSIR, K by BIC",
+    "M3": "M3: FedSSIR",
     "M3-paper": "M3: FedSSIR, the paper's way",
     "M3-auto": "M3: FedSSIR, K by our default",
     "M4": "M4: FedPCA",
