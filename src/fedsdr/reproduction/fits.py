@@ -20,6 +20,9 @@ from fedsdr.summaries import Summary, summarize
 #: What is measured: rates, distance, whether K is right, K, whether all fits converged.
 MEASURES = ("TPR", "FPR", "Dist", "K", "k", "converged")
 
+#: Rows of a site that is left out where rows are held out.
+TOO_FEW = 3
+
 Kernel = Literal["smooth", "slices"]
 Options = Mapping[str, Mapping[str, Any]]
 Fit = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -130,7 +133,12 @@ def _fit(method: str, data: Simulation, seed: int) -> Fit:
 
 
 def _fed_ssir(data: Simulation, options: Mapping[str, Any]) -> Fit:
-    return _answer(FedSSIR(**options).fit(data.X, data.y, sites=data.sites))
+    rows = np.ones(len(data.y), dtype=bool)
+    if options.get("penalty") == "holdout":
+        # A site of one to three rows cannot hold any out.
+        rows = np.bincount(data.sites)[data.sites] > TOO_FEW
+    X, y, sites = data.X[rows], data.y[rows], data.sites[rows]
+    return _answer(FedSSIR(**options).fit(X, y, sites=sites))
 
 
 def _total(data: Simulation, kernel: Kernel) -> Summary:
