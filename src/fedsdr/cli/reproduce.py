@@ -60,6 +60,7 @@ def reproduce(
     screen = Screen()
     with screen.polite():
         from fedsdr.reproduction.overall import write_overall
+        from fedsdr.reproduction.page import write_verdict
         from fedsdr.reproduction.runner import forget
 
         if name == "list":
@@ -68,12 +69,19 @@ def reproduce(
         if fresh and runs == 0:
             raise InputError("--fresh with --runs 0 would only drop results")
         failed = 0
+        written: dict[str, Verdict] = {}
         for experiment, chosen in _plan(name, split_names(methods)):
             # Not what it builds on: that may have taken days.
             if fresh and name in ("all", experiment.name):
                 forget(experiment, out / experiment.name, chosen)
-            failed += _run(screen, experiment, out, (runs, chosen, jobs))
-        page = write_overall(out)
+            failed += _work(
+                screen, experiment, out / experiment.name, (runs, chosen, jobs)
+            ).failed
+            verdict = write_verdict(experiment, out)
+            if verdict is not None:
+                _show(screen, experiment.name, verdict)
+                written[experiment.name] = verdict
+        page = write_overall(out, written)
     screen.say(f"Wrote {page}.")
     if failed:
         screen.complain(f"{failed} fits raised an error: see the column failed")
@@ -112,33 +120,15 @@ def _plan(
     return [(e, [m for m in methods if m in e.methods]) for e in experiments]
 
 
-def _run(
-    screen: Screen,
-    experiment: "Experiment",
-    root: Path,
-    options: tuple[int | None, list[str] | None, int],
-) -> int:
-    from fedsdr.reproduction.page import write_verdict
-
-    runs, methods, jobs = options
-    folder = root / experiment.name
-    failed = _work(screen, experiment, folder, runs, methods, jobs).failed
-    verdict = write_verdict(experiment, root)
-    if verdict is not None:
-        _show(screen, experiment.name, verdict)
-    return failed
-
-
 def _work(
     screen: Screen,
     experiment: "Experiment",
     folder: Path,
-    runs: int | None,
-    methods: list[str] | None,
-    jobs: int,
+    options: tuple[int | None, list[str] | None, int],
 ) -> "Progress":
     from fedsdr.reproduction.runner import run_missing
 
+    runs, methods, jobs = options
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

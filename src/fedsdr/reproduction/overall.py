@@ -1,5 +1,6 @@
 """The page over all experiments."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -37,13 +38,15 @@ worse than the paper's had been seen here when the last change was made, to the 
 of directions (see [choosing](../docs/choosing.md))."""
 
 
-def write_overall(root: Path) -> Path:
+def write_overall(root: Path, written: Mapping[str, Verdict] | None = None) -> Path:
     """Write the page over all experiments, and theirs, from the results.
 
     Parameters
     ----------
     root : Path
         Folder with a folder an experiment.
+    written : mapping of str to Verdict or None, default=None
+        Experiments whose pages have just been written.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def write_overall(root: Path) -> Path:
     parts = []
     for name in experiment_names():
         experiment = find_experiment(name)
-        verdict = write_verdict(experiment, root)
+        verdict = (written or {}).get(name) or write_verdict(experiment, root)
         summary += _summary(experiment, verdict)
         if verdict is not None:
             files = f"[Verdict]({name}/{VERDICT}), [results]({name}/{RESULTS})"
