@@ -20,13 +20,13 @@ from benchmarks.federation_report import write_report
 from benchmarks.ledger import Ledger, Row
 from benchmarks.over_nodes import run_nodes
 from fedsdr.estimators.sites import connect, split_sites
-from fedsdr.federation import InProcess
 from fedsdr.metrics import subspace_distance
-from fedsdr.protocols import Terms
-from fedsdr.protocols.paper import PaperCoordinator, PaperSite
+from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.result import Result
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.study import conduct, open_site
+from fedsdr.terms import Terms
+from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"
 N_SITES, REPEATS = 4, 3

@@ -4,7 +4,7 @@ from time import monotonic
 
 import psutil
 
-from fedsdr.federation.nvflare.processes import Nodes, marked
+from fedsdr.transports.nvflare.processes import Nodes, marked
 
 # Seconds between two looks: each one takes time of the cores that are measured.
 INTERVAL = 1.0

@@ -4,8 +4,8 @@ from time import time
 
 from benchmarks.consortium import Consortium, time_phases
 from benchmarks.meter import Meter
-from fedsdr.federation.nvflare.loopback import on_loopback
 from fedsdr.result import Result
+from fedsdr.transports.nvflare.loopback import on_loopback
 
 # Seconds.
 PATIENCE = 900.0

@@ -20,12 +20,12 @@ from fedsdr.estimators.sites import (
     split_sites,
 )
 from fedsdr.metrics import subspace_distance, support_rates
-from fedsdr.protocols import Terms
-from fedsdr.protocols.paper import PaperCoordinator, PaperSite
+from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
+from fedsdr.terms import Terms
 
 RESULTS = Path(__file__).parent / "results"
 # Tolerances of the paper's protocol, by setting; setting 3 is slow at the smallest.

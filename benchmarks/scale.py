@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.consortium import Consortium
 from benchmarks.ledger import Ledger, Row
 from benchmarks.over_nodes import run_nodes
-from fedsdr.federation import InProcess
 from fedsdr.simulate import make_setting
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"
 N_FEATURES, N_PER_SITE = 50, 200

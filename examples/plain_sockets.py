@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.exceptions import CODES, Refusal, fixed_code
-from fedsdr.protocols.seam import Failures, Party, Payload, Payloads, Replies
+from fedsdr.protocols.exchange import Failures, Party, Payload, Payloads, Replies
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from fedsdr.exceptions import CODES
-from fedsdr.federation.rehearsal import rehearse
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.result import Result
 from fedsdr.study.example import simulate_example, write_example
+from fedsdr.transports.rehearsal import rehearse
 
 ROOT = Path(__file__).parents[1]
 

@@ -191,7 +191,7 @@ def wait_for(text: str, log: Path) -> None:
 @pytest.mark.e2e
 def test_with_nodes(tmp_path: Path) -> None:
     pytest.importorskip("nvflare", exc_type=ImportError)
-    from fedsdr.federation.nvflare.ports import free_port
+    from fedsdr.transports.nvflare.ports import free_port
 
     provision = f"study provision study.toml --port {free_port()}"
     prepare(tmp_path, shell, provision=provision)

@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING, Any
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
 
 if TYPE_CHECKING:
-    from fedsdr.estimators import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR
+    from fedsdr.estimators import SIR, SSIR, FedSSIR
     from fedsdr.exceptions import ConvergenceWarning
+    from fedsdr.peers.fed_pca.fed_pca import FedPCA
+    from fedsdr.peers.fed_svd.fed_svd import FedSVD
+    from fedsdr.peers.lasso_sir.lasso_sir import LassoSIR
+    from fedsdr.peers.ssir_cv.ssir_cv import SSIRCV
 
 __version__ = version("fedsdr")
+
+_HOMES = {
+    "ConvergenceWarning": "fedsdr.exceptions",
+    "FedPCA": "fedsdr.peers.fed_pca.fed_pca",
+    "FedSSIR": "fedsdr.estimators",
+    "FedSVD": "fedsdr.peers.fed_svd.fed_svd",
+    "LassoSIR": "fedsdr.peers.lasso_sir.lasso_sir",
+    "SIR": "fedsdr.estimators",
+    "SSIR": "fedsdr.estimators",
+    "SSIRCV": "fedsdr.peers.ssir_cv.ssir_cv",
+}
 
 __all__ = [
     "SIR",
@@ -35,10 +50,9 @@ def __getattr__(name: str) -> Any:
     Every process of a study imports this package, and scikit-learn takes longer than
     all the rest of it together.
     """
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'fedsdr' has no attribute {name!r}")
-    room = "exceptions" if name == "ConvergenceWarning" else "estimators"
-    return getattr(import_module(f"fedsdr.{room}"), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.protocols.masked import (
+from tests.peers.fed_svd.masked import (
     centred,
     draw_rows,
     masked_columns,
@@ -11,9 +11,9 @@ from tests.protocols.masked import (
     summed,
 )
 
-from fedsdr.decomposition.masks import haar
-from fedsdr.protocols.fedsvd import Terms
-from fedsdr.protocols.fedsvd.terms import CODE
+from fedsdr.peers.fed_svd import SvdTerms
+from fedsdr.peers.fed_svd.rotations import haar
+from fedsdr.peers.fed_svd.svd_terms import CODE
 from fedsdr.secure_sum.fixed_point import add, negate, total
 
 COUNTS = (6, 1, 9, 4)
@@ -42,7 +42,7 @@ def recover_parts(messages, names):
 @pytest.mark.parametrize("block_size", [None, 6])
 def test_recovering_rows_shows_the_server_each_holders_part(rng, center, block_size):
     rows = draw_rows(rng, COUNTS)
-    _, transcript = record(rows, Terms(center, recover_rows=True), block_size)
+    _, transcript = record(rows, SvdTerms(center, recover_rows=True), block_size)
     parts = recover_parts(list(transcript.seen_by("server")), list(rows))
     for name, X in centred(rows, center).items():
         P, Q = masks_of(transcript, name)
@@ -54,7 +54,7 @@ def test_recovering_rows_shows_the_server_each_holders_part(rng, center, block_s
 
 def test_a_single_row_is_covered_by_a_sign_only(rng):
     rows = draw_rows(rng, COUNTS)
-    _, transcript = record(rows, Terms(False, recover_rows=True))
+    _, transcript = record(rows, SvdTerms(False, recover_rows=True))
     _, Q = masks_of(transcript, "holder 1")
     cover = next(
         m.payload["cover"]
@@ -67,7 +67,7 @@ def test_a_single_row_is_covered_by_a_sign_only(rng):
 def test_without_recovered_rows_other_holders_explain_all_that_the_server_saw(rng):
     rows = draw_rows(rng, COUNTS)
     names = list(rows)
-    _, transcript = record(rows, Terms(center=False))
+    _, transcript = record(rows, SvdTerms(center=False))
     messages = list(transcript.seen_by("server"))
     assert all(part is None for part in recover_parts(messages, names).values())
     P, _ = masks_of(transcript, names[0])
@@ -91,7 +91,7 @@ def test_without_recovered_rows_other_holders_explain_all_that_the_server_saw(rn
 
 def test_two_holders_can_subtract_their_own_scatter(rng):
     rows = draw_rows(rng, (8, 7))
-    found, _ = record(rows, Terms(center=False))
+    found, _ = record(rows, SvdTerms(center=False))
     factors = found["holder 0"]
     pooled = (factors.left * factors.values**2) @ factors.left.T
     own, other = rows["holder 0"], rows["holder 1"]
@@ -101,7 +101,7 @@ def test_two_holders_can_subtract_their_own_scatter(rng):
 @pytest.mark.parametrize("block_size", [None, 5])
 def test_the_server_learns_the_spectrum_of_every_block(rng, block_size):
     rows = draw_rows(rng, COUNTS)
-    _, transcript = record(rows, Terms(center=False), block_size)
+    _, transcript = record(rows, SvdTerms(center=False), block_size)
     whole = summed(list(transcript.seen_by("server")), list(rows))
     Q = np.vstack([masks_of(transcript, name)[1] for name in rows])
     X = np.vstack(list(rows.values()))

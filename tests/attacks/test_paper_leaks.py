@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fedsdr.estimators.sites import split_sites
-from fedsdr.federation import InProcess, Transcript
-from fedsdr.protocols import Terms
-from fedsdr.protocols.paper import PaperCoordinator, PaperSite
+from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
+from fedsdr.terms import Terms
+from fedsdr.transports import InProcess, Transcript
 
 D, RHO = 40, 0.05
 

@@ -23,7 +23,7 @@ from fedsdr.secure_sum.round_secrets import (
     mask_seed_from,
 )
 from fedsdr.secure_sum.sharing import join
-from fedsdr.secure_sum.site import Stage, SumSite
+from fedsdr.secure_sum.sum_site import Stage, SumSite
 
 NAMES = ("a", "b", "c", "d", "e")
 VICTIM = "e"

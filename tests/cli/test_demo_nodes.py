@@ -13,9 +13,9 @@ from fedsdr.cli import demo_live, demo_nodes, demo_report
 from fedsdr.cli.demo_report import Report
 from fedsdr.cli.demo_truth import compare
 from fedsdr.cli.screen import Screen
-from fedsdr.federation.rehearsal import rehearse
 from fedsdr.study.example import Example, simulate_example, write_example
 from fedsdr.study.verification import SiteRecord
+from fedsdr.transports.rehearsal import rehearse
 
 pytest.importorskip(
     "nvflare",
@@ -23,8 +23,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.federation.nvflare.progress import Snapshot
-from fedsdr.federation.nvflare.whole_study import Round, View
+from fedsdr.transports.nvflare.progress import Snapshot
+from fedsdr.transports.nvflare.whole_study import Round, View
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.federation.nvflare.ports import free_port
-from fedsdr.federation.nvflare.progress import FAILED, Progress, read_progress
+from fedsdr.transports.nvflare.ports import free_port
+from fedsdr.transports.nvflare.progress import FAILED, Progress, read_progress
 
 
 def run(*arguments: object) -> Result:

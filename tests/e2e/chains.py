@@ -21,11 +21,11 @@ from tests.e2e.holding import (
 from tests.study.consortia import Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
-from fedsdr.federation import InProcess
-from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
-from fedsdr.federation.nvflare.processes import marked
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess
+from fedsdr.transports.nvflare.loopback import Loopback, on_loopback
+from fedsdr.transports.nvflare.processes import marked
 
 # All are needed, so that a study without one of them must not end well.
 SITES = ("east", "north", "west")

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fedsdr.cli import app
-from fedsdr.federation.nvflare.loopback import Loopback
-from fedsdr.federation.nvflare.processes import Node, marked
+from fedsdr.transports.nvflare.loopback import Loopback
+from fedsdr.transports.nvflare.processes import Node, marked
 
 # Seconds: two cores may be busy with something else.
 PATIENCE = 120.0

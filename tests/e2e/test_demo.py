@@ -23,7 +23,7 @@ pytest.importorskip(
 
 import psutil
 
-from fedsdr.federation.nvflare.processes import MARK
+from fedsdr.transports.nvflare.processes import MARK
 
 pytestmark = pytest.mark.e2e
 

@@ -21,9 +21,9 @@ from tests.e2e.holding import Command
 from tests.e2e.hosts import Process
 from tests.study.consortia import NAMES, Files, simulate_rows
 
-from fedsdr.federation.nvflare.ports import free_port
-from fedsdr.federation.nvflare.provision import Kits
 from fedsdr.secure_sum import Identity
+from fedsdr.transports.nvflare.ports import free_port
+from fedsdr.transports.nvflare.provision import Kits
 
 pytestmark = [
     pytest.mark.e2e,

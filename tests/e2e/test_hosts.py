@@ -17,9 +17,9 @@ from tests.e2e.hosts import separate_hosts
 from tests.study.consortia import Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
-from fedsdr.federation import InProcess
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess
 
 pytestmark = pytest.mark.e2e
 

@@ -15,11 +15,11 @@ from tests.e2e.holding import PATIENCE, Command, cut_power, holding
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
-from fedsdr.federation import InProcess
-from fedsdr.federation.nvflare.loopback import on_loopback
-from fedsdr.federation.nvflare.processes import marked
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess
+from fedsdr.transports.nvflare.loopback import on_loopback
+from fedsdr.transports.nvflare.processes import marked
 
 pytestmark = [
     pytest.mark.e2e,

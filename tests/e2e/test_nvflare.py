@@ -14,11 +14,11 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import InputError
-from fedsdr.federation import InProcess
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.wire import decode
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess
 
 pytest.importorskip(
     "nvflare",
@@ -26,14 +26,14 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.federation.nvflare import processes
-from fedsdr.federation.nvflare.jobs import write_job
-from fedsdr.federation.nvflare.kits import secure_server
-from fedsdr.federation.nvflare.loopback import Loopback, on_loopback
-from fedsdr.federation.nvflare.processes import marked, nodes_together
-from fedsdr.federation.nvflare.provision import ANALYST, Kits, Network, provision
-from fedsdr.federation.nvflare.session import JobStatus, SessionError, open_session
-from fedsdr.federation.nvflare.settings import SITE_FILE
+from fedsdr.transports.nvflare import processes
+from fedsdr.transports.nvflare.jobs import write_job
+from fedsdr.transports.nvflare.kits import secure_server
+from fedsdr.transports.nvflare.loopback import Loopback, on_loopback
+from fedsdr.transports.nvflare.node_settings import SITE_FILE
+from fedsdr.transports.nvflare.processes import marked, nodes_together
+from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
+from fedsdr.transports.nvflare.session import JobStatus, SessionError, open_session
 
 pytestmark = [
     pytest.mark.e2e,

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.federation import InProcess, Transcript
-from fedsdr.protocols import SiteRows, Terms
 from fedsdr.protocols.secure import OpenGate, SecureSite, Study
+from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
+from fedsdr.terms import Terms
+from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -60,7 +61,7 @@ class Consortium:
     def site(self, name: str, seed: int = 7) -> SecureSite:
         """Make a site, as after a restart of its process."""
         columns = tuple(self.study.columns)
-        own = SiteRows(*self.rows[name], np.random.default_rng(seed), name, columns)
+        own = MemoryRows(*self.rows[name], np.random.default_rng(seed), name, columns)
         return SecureSite(
             name, self.study, own, self.identities[name], self.gates[name]
         )
@@ -68,7 +69,7 @@ class Consortium:
     def expected(self, names: Any = None) -> np.ndarray:
         """Sum of the sites' moments, in the open."""
         return sum(
-            SiteRows(*self.rows[name], np.random.default_rng(7), name).moments(
+            MemoryRows(*self.rows[name], np.random.default_rng(7), name).moments(
                 self.study.terms
             )
             for name in (self.rows if names is None else names)

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr import FedSSIR, InputError
-from fedsdr.protocols import IncompleteError, Refusal, SiteRows, Terms
+from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
-from fedsdr.protocols.secure.coordinator import check_counts
+from fedsdr.protocols.secure.secure_coordinator import check_counts
+from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
+from fedsdr.terms import Terms
 
 RESULT = {
     "directions": np.eye(4)[:, :1],
@@ -335,7 +337,7 @@ def test_rows_do_not_show_when_printed() -> None:
 
 @pytest.mark.parametrize("fractions", [(0.3, 0.31), (0.3, 0.5)])
 def test_parts_of_other_sizes_are_drawn_anew(fractions: tuple[float, float]) -> None:
-    rows = SiteRows(*make_rows(1, n_rows=100)["site-00"], np.random.default_rng(0))
+    rows = MemoryRows(*make_rows(1, n_rows=100)["site-00"], np.random.default_rng(0))
     masks = [rows.hold_out(Terms(4, validation_fraction=f)) for f in fractions]
     assert (masks[0] & ~masks[1]).sum() > 10
     np.testing.assert_array_equal(

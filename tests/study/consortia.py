@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedsdr.federation import InProcess, Transcript
 from fedsdr.secure_sum import Identity
 from fedsdr.study import conduct, open_site
+from fedsdr.transports import InProcess, Transcript
 
 NAMES = ("east", "north", "south", "west")
 

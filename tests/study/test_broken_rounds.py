@@ -7,9 +7,9 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
-from fedsdr.federation.in_process import Fault
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure.attempts import BrokenRoundError
+from fedsdr.transports.in_process import Fault
 
 # Too few stay: four sites, three of whom must.
 LOST = ("south", "west")

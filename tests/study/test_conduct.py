@@ -14,8 +14,8 @@ from fedsdr import FedSSIR, InputError
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols import IncompleteError
-from fedsdr.protocols.rows import Rows
 from fedsdr.result import Result
+from fedsdr.rows.site_rows import Rows
 from fedsdr.study import conduct
 
 STAGES = ("agree", "keys", "shares", "masked", "confirm", "unmask", "result")

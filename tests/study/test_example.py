@@ -6,7 +6,6 @@ import pytest
 
 from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import InputError
-from fedsdr.federation import InProcess
 from fedsdr.result import Result
 from fedsdr.study import conduct, open_site, read_site
 from fedsdr.study.example import (
@@ -17,6 +16,7 @@ from fedsdr.study.example import (
 )
 from fedsdr.study.example_folder import MARK, claimed
 from fedsdr.study.verification import verify_site
+from fedsdr.transports import InProcess
 
 
 @pytest.fixture(name="example")

@@ -12,12 +12,13 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR
 from fedsdr.disclosure import Ledger
-from fedsdr.federation.rehearsal import rehearse
 from fedsdr.metrics import subspace_distance
-from fedsdr.protocols import IncompleteError, StreamedRows
+from fedsdr.protocols import IncompleteError
 from fedsdr.result import Result
+from fedsdr.rows import StreamedRows
 from fedsdr.study import CheckError, StudyFile, open_site
 from fedsdr.study.preprocessing import Prepared, Preprocessor, Profile
+from fedsdr.transports.rehearsal import rehearse
 
 ROSTER = {name: bytes([i] * 32).hex() for i, name in enumerate(NAMES)}
 
@@ -284,7 +285,7 @@ def test_rows_that_do_not_fit_in_memory_give_the_same_result(
     columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(6)}
     files = Files(tmp_path, rows, columns=columns)
     expected = files.run()
-    monkeypatch.setattr("fedsdr.study.rows.MEBIBYTE", 2)
+    monkeypatch.setattr("fedsdr.study.site_data.MEBIBYTE", 2)
     streamed = open_site(files.site_file("north"), rehearsal=True)
     assert isinstance(streamed._party._rows, StreamedRows)
     result = rehearse(files.study_file, [files.site_file(name) for name in NAMES])

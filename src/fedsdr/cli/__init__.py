@@ -13,8 +13,8 @@ from fedsdr.cli.demo import demo
 from fedsdr.cli.fit import fit
 from fedsdr.cli.keygen import keygen
 from fedsdr.cli.reproduce import reproduce
-from fedsdr.cli.site import app as site
-from fedsdr.cli.study import study_app
+from fedsdr.cli.site_commands import app as site
+from fedsdr.cli.study_commands import study_app
 
 __all__ = ["app", "main"]
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from fedsdr.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from fedsdr.federation.nvflare.whole_study import View
+    from fedsdr.transports.nvflare.whole_study import View
 
 #: What sites do in each round.
 ROUNDS = {

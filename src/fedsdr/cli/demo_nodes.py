@@ -15,9 +15,9 @@ from fedsdr.cli.nodes import running_nodes
 from fedsdr.cli.screen import FAILED, Screen
 
 if TYPE_CHECKING:
-    from fedsdr.federation.nvflare.whole_study import WholeStudy
     from fedsdr.result import Result
     from fedsdr.study.example import Example
+    from fedsdr.transports.nvflare.whole_study import WholeStudy
 
 FOLDER = Path("fedsdr-demo")
 
@@ -42,7 +42,7 @@ def run_over_nodes(
     with _stoppable(screen), screen.polite():
         with screen.stage("Simulating") as stage:
             # The engine takes a while to import: here, where something moves.
-            import fedsdr.federation.nvflare.whole_study  # noqa: F401
+            import fedsdr.transports.nvflare.whole_study  # noqa: F401
             from fedsdr.study.example import (
                 COORDINATOR,
                 name_sites,
@@ -76,7 +76,7 @@ def run_over_nodes(
 
 
 def _run(screen: Screen, example: "Example") -> demo_report.Report:
-    from fedsdr.federation.nvflare.whole_study import WholeStudy
+    from fedsdr.transports.nvflare.whole_study import WholeStudy
 
     start = time.perf_counter()
     home = example.study_file.parent
@@ -107,9 +107,9 @@ def _check(
     example: "Example", study: "WholeStudy", result: "Result", seconds: float
 ) -> demo_report.Report:
     from fedsdr.cli.demo_truth import compare
-    from fedsdr.federation.rehearsal import rehearse
     from fedsdr.metrics import subspace_distance
     from fedsdr.study.verification import verify_site
+    from fedsdr.transports.rehearsal import rehearse
 
     alone = rehearse(example.study_file, example.site_files.values())
     view = study.look()

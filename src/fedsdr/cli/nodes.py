@@ -14,8 +14,8 @@ from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
-    from fedsdr.federation.nvflare.progress import Snapshot
-    from fedsdr.federation.nvflare.provision import Kits
+    from fedsdr.transports.nvflare.progress import Snapshot
+    from fedsdr.transports.nvflare.provision import Kits
 
 StudyArgument = Annotated[
     Path,
@@ -45,7 +45,7 @@ class Place:
     @property
     def kits(self) -> "Kits":
         """Kits of all nodes."""
-        from fedsdr.federation.nvflare.provision import Kits
+        from fedsdr.transports.nvflare.provision import Kits
 
         return Kits(self.folder / "kits")
 
@@ -93,8 +93,8 @@ def running_nodes(screen: Screen) -> Iterator[None]:
                 "this needs NVIDIA FLARE: install it with pip install "
                 "'fedsdr[federation]', here and at every site"
             )
-        from fedsdr.federation.nvflare.processes import NodeError
-        from fedsdr.federation.nvflare.session import SessionError
+        from fedsdr.transports.nvflare.processes import NodeError
+        from fedsdr.transports.nvflare.session import SessionError
 
         try:
             yield

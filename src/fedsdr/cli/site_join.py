@@ -11,7 +11,7 @@ from fedsdr.cli.screen import Screen
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
-    from fedsdr.federation.nvflare.processes import Nodes
+    from fedsdr.transports.nvflare.processes import Nodes
 
 # Seconds between two looks, and until the first doubts.
 LOOK = 0.5
@@ -39,12 +39,12 @@ def join(
     """
     screen = Screen()
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.kits import read_site_name
-        from fedsdr.federation.nvflare.processes import nodes_together
-        from fedsdr.federation.nvflare.settings import SITE_FILE
         from fedsdr.secure_sum import Identity
         from fedsdr.study import read_site
-        from fedsdr.study.site import check_identity
+        from fedsdr.study.study_site import check_identity
+        from fedsdr.transports.nvflare.kits import read_site_name
+        from fedsdr.transports.nvflare.node_settings import SITE_FILE
+        from fedsdr.transports.nvflare.processes import nodes_together
 
         site = read_site(file)
         study = site.read_study()
@@ -67,7 +67,7 @@ def join(
 
 
 def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
-    from fedsdr.federation.nvflare.kits import read_address
+    from fedsdr.transports.nvflare.kits import read_address
 
     host, port = read_address(kit)
     node = nodes.running[0]
@@ -88,8 +88,8 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
 
 def _doubt(kit: Path, host: str, port: int, seconds: float) -> str:
     """Say why a site has not joined, as soon as that can be known."""
-    from fedsdr.federation.nvflare.certificates import is_foreign
-    from fedsdr.federation.nvflare.ports import listens
+    from fedsdr.transports.nvflare.certificates import is_foreign
+    from fedsdr.transports.nvflare.ports import listens
 
     if is_foreign(kit, host, port):
         return "does not accept this kit, which is of another study"

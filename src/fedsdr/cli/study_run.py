@@ -23,9 +23,9 @@ from fedsdr.cli.screen import FAILED, Screen, check_writable
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
-    from fedsdr.federation.nvflare.processes import Nodes
-    from fedsdr.federation.nvflare.progress import Snapshot
-    from fedsdr.federation.nvflare.session import JobStatus, Session
+    from fedsdr.transports.nvflare.processes import Nodes
+    from fedsdr.transports.nvflare.progress import Snapshot
+    from fedsdr.transports.nvflare.session import JobStatus, Session
 
 # Seconds between two looks.
 LOOK = 2.0
@@ -43,8 +43,8 @@ def provision(
     """Make certificates and a kit for the coordinator and for every site."""
     screen = Screen()
     with running_nodes(screen):
-        from fedsdr.federation.nvflare import provision as making
         from fedsdr.study import read_study
+        from fedsdr.transports.nvflare import provision as making
 
         study = read_study(file)
         place = find_place(file, folder, made=False)
@@ -69,11 +69,11 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
     """
     screen = Screen()
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.kits import read_address
-        from fedsdr.federation.nvflare.processes import nodes_together
-        from fedsdr.federation.nvflare.session import open_session
-        from fedsdr.federation.nvflare.settings import STUDY_FILE, STUDY_FOLDER
         from fedsdr.study import read_study
+        from fedsdr.transports.nvflare.kits import read_address
+        from fedsdr.transports.nvflare.node_settings import STUDY_FILE, STUDY_FOLDER
+        from fedsdr.transports.nvflare.processes import nodes_together
+        from fedsdr.transports.nvflare.session import open_session
 
         read_study(file)
         place = find_place(file, folder)
@@ -136,8 +136,8 @@ def status(
     """Say which sites have joined, and how far the study is."""
     screen = Screen(quiet=json)
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.progress import read_progress
-        from fedsdr.federation.nvflare.session import open_session
+        from fedsdr.transports.nvflare.progress import read_progress
+        from fedsdr.transports.nvflare.session import open_session
 
         place = find_place(file, folder)
         snapshot = read_progress(place.state)
@@ -176,9 +176,9 @@ def fetch(
     """Fetch the result of the study from the coordinator's node."""
     screen = Screen()
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.session import open_session
         from fedsdr.result import Result
         from fedsdr.study import read_study
+        from fedsdr.transports.nvflare.session import open_session
 
         check_writable(out)
         place = find_place(file, folder)
@@ -200,9 +200,9 @@ def _run(
 ) -> None:
     screen = Screen(quiet=json)
     with running_nodes(screen):
-        from fedsdr.federation.nvflare.progress import Snapshot, read_progress
-        from fedsdr.federation.nvflare.session import open_session
         from fedsdr.study import read_study
+        from fedsdr.transports.nvflare.progress import Snapshot, read_progress
+        from fedsdr.transports.nvflare.session import open_session
 
         study = read_study(file).to_study()
         place = find_place(file, folder)
@@ -234,7 +234,7 @@ def _gather(
     session: "Session", sites: tuple[str, ...], minimum: int, patience: float
 ) -> tuple[str, ...]:
     """Wait for all sites, and be content with the minimum if some do not come."""
-    from fedsdr.federation.nvflare.session import SessionError
+    from fedsdr.transports.nvflare.session import SessionError
 
     try:
         session.wait_for_sites(sites, patience)
@@ -317,7 +317,7 @@ def _given(place: Place) -> str:
 
 def _watch(screen: Screen, nodes: "Nodes", session: "Session") -> None:
     """Say who comes and goes, until the node ends."""
-    from fedsdr.federation.nvflare.session import SessionError
+    from fedsdr.transports.nvflare.session import SessionError
 
     joined: set[str] = set()
     while True:

@@ -44,8 +44,8 @@ def simulate(
         out = Path("rehearsal.json")
     screen = Screen(quiet=json)
     with screen.polite():
-        from fedsdr.federation.rehearsal import rehearse
         from fedsdr.protocols import IncompleteError
+        from fedsdr.transports.rehearsal import rehearse
 
         check_writable(out)
         with screen.stage("Running the study") as stage:

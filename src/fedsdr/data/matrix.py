@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.data.names import enumerate_names
 from fedsdr.data.source import BATCH_ROWS, Source
 from fedsdr.exceptions import InputError
-
-Matrix = NDArray[np.float64]
 
 #: A number as it is written in a data file.
 NUMBER = r"^\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)\s*$"

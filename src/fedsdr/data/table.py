@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedsdr.data.columns import (
+from fedsdr.data.column_roles import (
     check_complete,
     check_response,
     choose_features,
     to_numbers,
 )
-from fedsdr.data.files import read_frame
+from fedsdr.data.frames import read_frame
 from fedsdr.exceptions import InputError
 
 

@@ -3,7 +3,7 @@
 from fedsdr.datasets.communities import load_communities
 from fedsdr.datasets.credit import load_credit_default
 from fedsdr.datasets.heart import load_heart_disease
-from fedsdr.datasets.source import Dataset
+from fedsdr.datasets.origin import Dataset
 from fedsdr.datasets.wine import load_wine_quality
 
 __all__ = [

@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-from fedsdr.datasets.source import Dataset, Origin
+from fedsdr.datasets.origin import Dataset, Origin
 from fedsdr.exceptions import InputError
 
 NOT_PREDICTORS = ("state", "county", "community", "communityname", "fold")

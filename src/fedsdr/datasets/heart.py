@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedsdr.datasets.source import Dataset, Origin
+from fedsdr.datasets.origin import Dataset, Origin
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 COLUMNS = (

@@ -1,6 +1,6 @@
 """May it leave the site: rules, a ledger, and a manifest of every message.
 
-The manifest is `fedsdr.disclosure.manifest`.
+The manifest is `fedsdr.protocols.manifest`.
 """
 
 from fedsdr.disclosure.chain import Entry, LedgerError, Verdict

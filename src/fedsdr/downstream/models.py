@@ -8,9 +8,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fedsdr import FedPCA, FedSVD
 from fedsdr.downstream.per_site import PerSite
 from fedsdr.downstream.pipeline import reduced_model
-from fedsdr.estimators import FedPCA, FedSSIR, FedSVD
+from fedsdr.estimators import FedSSIR
 from fedsdr.exceptions import InputError
 
 Task = Literal["classification", "regression"]

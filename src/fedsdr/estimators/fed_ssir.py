@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedsdr.estimators.paper import PaperRun, literal_result
 from fedsdr.estimators.parameters import check_choices, random_generator
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.estimators.sites import (
@@ -16,12 +15,14 @@ from fedsdr.estimators.sites import (
     join_under_masks,
     split_sites,
 )
-from fedsdr.protocols import SiteRows, Terms
+from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
+from fedsdr.rows import MemoryRows
 from fedsdr.selection import Choices, estimate
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.summaries import is_discrete
+from fedsdr.terms import Terms
 
 
 class FedSSIR(Reducer):
@@ -231,7 +232,7 @@ class FedSSIR(Reducer):
 
     def _fit_by_sums(
         self,
-        parts: dict[str, SiteRows],
+        parts: dict[str, MemoryRows],
         terms: Terms,
         choices: Choices,
         generator: np.random.Generator,
@@ -253,7 +254,7 @@ class FedSSIR(Reducer):
 
     def _fit_as_in_paper(
         self,
-        parts: dict[str, SiteRows],
+        parts: dict[str, MemoryRows],
         terms: Terms,
         choices: Choices,
         generator: np.random.Generator,

@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.federation import InProcess, Transcript
-from fedsdr.protocols import Party, SiteRows, Terms
 from fedsdr.protocols.secure import OpenGate, SecureSite, SecureSum, Study
 from fedsdr.protocols.sums import PlainSite, PlainSum
+from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import Identity
+from fedsdr.terms import Terms
+from fedsdr.transports import InProcess, Transcript
 
-Matrix = NDArray[np.float64]
+if TYPE_CHECKING:
+    from fedsdr.protocols import Party
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Communication:
 
 def split_sites(
     X: Matrix, y: NDArray[Any], sites: Any, generator: np.random.Generator
-) -> dict[str, SiteRows]:
+) -> dict[str, MemoryRows]:
     """Group rows by site.
 
     Parameters
@@ -52,15 +55,15 @@ def split_sites(
 
     Returns
     -------
-    dict of str to SiteRows
+    dict of str to MemoryRows
         By the site's name, in the order of the labels.
     """
     groups = group_by_site(sites, len(y))
     if len(groups) == 1:
-        return {"only": SiteRows(X, y, generator, groups[0][0])}
+        return {"only": MemoryRows(X, y, generator, groups[0][0])}
     own = generator.spawn(len(groups))
     return {
-        str(label): SiteRows(X[rows], y[rows], one, label)
+        str(label): MemoryRows(X[rows], y[rows], one, label)
         for (label, rows), one in zip(groups, own, strict=True)
     }
 
@@ -125,13 +128,13 @@ def connect(parties: dict[str, Any], transcript: Transcript | None = None) -> In
 
 
 def join_in_the_open(
-    parts: dict[str, SiteRows], terms: Terms, columns: tuple[str, ...]
+    parts: dict[str, MemoryRows], terms: Terms, columns: tuple[str, ...]
 ) -> tuple[PlainSum, InProcess]:
     """Let sites tell their parts of every sum.
 
     Parameters
     ----------
-    parts : dict of str to SiteRows
+    parts : dict of str to MemoryRows
         Sites by name.
     terms : Terms
         How they compute.
@@ -151,13 +154,13 @@ def join_in_the_open(
 
 
 def join_under_masks(
-    parts: dict[str, SiteRows], terms: Terms, columns: tuple[str, ...]
+    parts: dict[str, MemoryRows], terms: Terms, columns: tuple[str, ...]
 ) -> tuple[SecureSum, InProcess]:
     """Let sites add under masks, with identities made for the occasion.
 
     Parameters
     ----------
-    parts : dict of str to SiteRows
+    parts : dict of str to MemoryRows
         Sites by name, at least 3.
     terms : Terms
         How they compute.

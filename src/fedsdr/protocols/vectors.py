@@ -1,12 +1,10 @@
 """Summaries as vectors, so that one sum adds everything."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedsdr.protocols.terms import Terms
+from fedsdr.arrays import Vector
 from fedsdr.summaries import Summary
-
-Vector = NDArray[np.float64]
+from fedsdr.terms import Terms
 
 
 def pack(summary: Summary) -> Vector:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.estimators import SSIRCV, FedSSIR, LassoSIR
+from fedsdr import SSIRCV, LassoSIR
+from fedsdr.estimators import FedSSIR
 from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.reproduction.experiment import Task

@@ -1,11 +1,11 @@
 """Add without seeing: fixed point, masks, shares."""
 
 from fedsdr.secure_sum.agreement import Agreement, Context
-from fedsdr.secure_sum.coordinator import MaskedSum
 from fedsdr.secure_sum.fixed_point import FixedPoint
 from fedsdr.secure_sum.identity import Identity
+from fedsdr.secure_sum.masked_sum import MaskedSum
 from fedsdr.secure_sum.round_secrets import PublicKeys
-from fedsdr.secure_sum.site import SumSite
+from fedsdr.secure_sum.sum_site import SumSite
 
 __all__ = [
     "Agreement",

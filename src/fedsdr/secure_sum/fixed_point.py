@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedsdr.arrays import Matrix
+
 Ring = NDArray[np.uint64]
-Matrix = NDArray[np.float64]
 
 WORD = 64
 # Numbers that are converted at a time: what is worked on stays in the cache.

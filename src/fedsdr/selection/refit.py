@@ -1,13 +1,12 @@
 """Directions on the variables that were selected."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.solver import solve
 from fedsdr.summaries import Summary
-
-Matrix = NDArray[np.float64]
 
 # Generalised eigenvectors are sought where sigma exceeds this, relative to its largest
 # eigenvalue: duplicated columns share their coefficient instead of failing.

@@ -1,9 +1,8 @@
 """Anderson acceleration of a fixed-point iteration."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from fedsdr.arrays import Vector
 
 # Relative ridge of the least squares problem, and how much worse than the best so far
 # a residual may get before the extrapolation that led there is taken back.

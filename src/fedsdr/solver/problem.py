@@ -7,9 +7,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 
-Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 # Below this ratio of extreme eigenvalues a covariance counts as singular.

@@ -1,9 +1,8 @@
 """The two proximal maps of eq2.10: soft thresholding and the Fantope."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from fedsdr.arrays import Matrix
 
 
 def soft_threshold(matrix: Matrix, threshold: float) -> Matrix:

@@ -1,10 +1,10 @@
 """A study between institutions: its files, its sites, and who conducts it."""
 
-from fedsdr.study.coordinator import Step, conduct
-from fedsdr.study.files import CheckError
-from fedsdr.study.site import StudySite, open_site
+from fedsdr.study.checked_files import CheckError
+from fedsdr.study.conducting import Step, conduct
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile, read_study
+from fedsdr.study.study_site import StudySite, open_site
 
 __all__ = [
     "CheckError",

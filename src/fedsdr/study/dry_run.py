@@ -8,15 +8,15 @@ import numpy as np
 
 from fedsdr.disclosure import Ledger, LedgerError, Violation
 from fedsdr.exceptions import InputError
-from fedsdr.protocols import Rows
 from fedsdr.protocols.secure import RuleGate
-from fedsdr.protocols.secure.site import check_range, fill_with_own_means
+from fedsdr.protocols.secure.secure_site import check_range, fill_with_own_means
+from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import Profile
-from fedsdr.study.rows import SiteData
-from fedsdr.study.site import check_identity
+from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
+from fedsdr.study.study_site import check_identity
 
 #: The rules of `fedsdr.disclosure.review`, in its order.
 RULES = {

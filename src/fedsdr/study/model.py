@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StrictInt
 
-from fedsdr.protocols import Terms
 from fedsdr.selection import Choices
 from fedsdr.selection.evidence import DimensionRule, PenaltyRule
-from fedsdr.study.columns import FROZEN
+from fedsdr.study.study_columns import FROZEN
 from fedsdr.summaries.one_site import Kernel
+from fedsdr.terms import Terms
 
 
 def _is_number(value: Any) -> bool:

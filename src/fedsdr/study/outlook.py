@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedsdr.disclosure.fields import FieldSpec
-from fedsdr.disclosure.manifest import message_spec
+from fedsdr.protocols.schema import FieldSpec
+from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.study.study_file import StudyFile
 
 #: Messages of one secure sum.
@@ -113,7 +113,7 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
                     one.formula,
                     one.seen_by,
                 )
-                for one in message_spec(name, "reply").fields
+                for one in SECURE.message(name, "reply").fields
             ]
     return found
 

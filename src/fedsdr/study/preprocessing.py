@@ -15,13 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.data.matrix import is_number, to_matrix
-from fedsdr.study.columns import Covariate, Target, Variable, level_text
-from fedsdr.study.files import CheckError
+from fedsdr.study.checked_files import CheckError
+from fedsdr.study.study_columns import Covariate, Target, Variable, level_text
 from fedsdr.study.study_file import StudyFile
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: What makes a site refuse, in the words of its steward.
 PROBLEMS = {

@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field, StrictInt
 
 from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
-from fedsdr.study.columns import FROZEN
-from fedsdr.study.files import CheckError, read_model
+from fedsdr.study.checked_files import CheckError, read_model
+from fedsdr.study.study_columns import FROZEN
 from fedsdr.study.study_file import Name, StudyFile, read_study
 
 

@@ -18,9 +18,9 @@ from fedsdr.disclosure.requests import canonical
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import Study
 from fedsdr.secure_sum.identity import KEY_BYTES
-from fedsdr.study.columns import FROZEN, Covariate, Missing, Target
-from fedsdr.study.files import read_model
+from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
+from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")

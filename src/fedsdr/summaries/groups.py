@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.kernels import gram, pair_weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.weights import Weights
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)

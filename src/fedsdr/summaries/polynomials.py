@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from fedsdr.arrays import Matrix
+
 Ranks = NDArray[np.integer]
 
 #: Of the smooth kernel: highest degree, rows that a degree needs, decay of the weights.

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.summaries.slicing import dense_ranks
-
-Matrix = NDArray[np.float64]
 
 # Weights that are worked out at a time.
 BLOCK = 1 << 22

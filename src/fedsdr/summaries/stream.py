@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 
-Matrix = NDArray[np.float64]
 Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
 
 

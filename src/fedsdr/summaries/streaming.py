@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
 from fedsdr.summaries.kernels import gram
 from fedsdr.summaries.polynomials import RankPolynomials
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary
 from fedsdr.summaries.weights import Weights
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: Bytes that group means may take.
 MEMORY = 1 << 28

@@ -61,8 +61,8 @@ def hold_coordinator(module: ModuleType) -> None:
 
 
 CHANGES: dict[str, Callable[[ModuleType], None]] = {
-    "fedsdr.study.site": hold_site,
-    "fedsdr.federation.nvflare.exchange": hold_coordinator,
+    "fedsdr.study.study_site": hold_site,
+    "fedsdr.transports.nvflare.flare_exchange": hold_coordinator,
 }
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fedsdr.exceptions import CODES
-from fedsdr.protocols.seam import Failures, IncompleteError, Payload
-from fedsdr.protocols.secure.state import State
+from fedsdr.protocols.exchange import Failures, IncompleteError, Payload
+from fedsdr.protocols.secure.saved_sums import State
 
 
 class BrokenRoundError(IncompleteError):

@@ -5,7 +5,7 @@ else that a choice of K or of the penalty needs. Sites tell sums; the coordinato
 solves.
 """
 
-from fedsdr.protocols.sums.coordinator import SumsCoordinator
 from fedsdr.protocols.sums.plain import PlainSite, PlainSum
+from fedsdr.protocols.sums.sums_coordinator import SumsCoordinator
 
 __all__ = ["PlainSite", "PlainSum", "SumsCoordinator"]

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedsdr.disclosure.manifest import check_message
-from fedsdr.protocols.rows import Rows
-from fedsdr.protocols.seam import Exchange, Payload, Refusal, ask_all
-from fedsdr.protocols.terms import Terms
-
-Vector = NDArray[np.float64]
+from fedsdr.arrays import Vector
+from fedsdr.protocols.exchange import Exchange, Payload, Refusal, ask_all
+from fedsdr.protocols.sums.sums_schema import SUMS
+from fedsdr.rows.site_rows import Rows
+from fedsdr.terms import Terms
 
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
@@ -53,7 +51,7 @@ class PlainSite:
         dict
             The reply.
         """
-        check_message(name, "request", payload)
+        SUMS.check(name, "request", payload)
         request = dict(payload)
         terms = Terms.from_payload(request.pop("terms", None))
         if name == "sums.moments" and not request:

@@ -1,0 +1,227 @@
+"""The paper's protocol, run from its first message to a result."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedsdr.arrays import Matrix
+from fedsdr.estimators.sites import Communication, connect, cost
+from fedsdr.exceptions import ConvergenceWarning, InputError
+from fedsdr.peers.paper import PaperCoordinator, PaperFit, PaperSite
+from fedsdr.result import Result, provenance
+from fedsdr.rows import MemoryRows
+from fedsdr.selection import Choices, elect_dimension, orthonormal
+from fedsdr.selection.universal import universal_penalty
+from fedsdr.terms import Terms
+from fedsdr.transports import Transcript
+
+# Largest penalty that is validated, over sqrt(log d / N): the coordinator does not know
+# the kernel, and so not from where on nothing is selected.
+LARGEST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRun:
+    """How to run the paper's protocol.
+
+    Parameters
+    ----------
+    terms : Terms
+        How sites compute their kernels.
+    choices : Choices
+        K and the penalty, or the paper's way to choose them.
+    max_iter : int
+        Iterations at most.
+    """
+
+    terms: Terms
+    choices: Choices
+    max_iter: int
+
+    def __post_init__(self) -> None:
+        unknown = (
+            (self.choices.n_directions == "bic", "n_directions='bic'"),
+            (self.choices.penalty == "moments", "penalty='moments'"),
+            (not isinstance(self.choices.refit, bool), "a second penalty as refit"),
+        )
+        for asked, what in unknown:
+            if asked:
+                raise InputError(
+                    f"protocol='paper' cannot do {what}: its coordinator never has the "
+                    "pooled kernel; use protocol='sums'"
+                )
+
+    def fit(
+        self,
+        parts: dict[str, MemoryRows],
+        generator: np.random.Generator,
+        transcript: Transcript | None = None,
+    ) -> tuple[dict[str, Any], Communication]:
+        """Let sites and coordinator talk until they are done.
+
+        Parameters
+        ----------
+        parts : dict of str to MemoryRows
+            Sites by name.
+        generator : numpy.random.Generator
+            Draws rotations and the rows held out, decides ties between votes.
+        transcript : Transcript, optional
+            Where to record messages; counts only if not given.
+
+        Returns
+        -------
+        found : dict
+            Fields of a `Result` that depend on the data.
+        communication : Communication
+            Rounds and bytes.
+        """
+        parties = {name: PaperSite(rows, self.terms) for name, rows in parts.items()}
+        keep = Transcript(keep=False) if transcript is None else transcript
+        transport = connect(parties, keep)
+        coordinator = PaperCoordinator(transport, list(parts), generator)
+        d = self.terms.n_features
+        sigma, counts = coordinator.covariance(d)
+        scale = self._scale(sigma)
+        k, rows = self._dimension(coordinator, generator)
+        penalty, more = self._penalty(coordinator, k, sum(counts.values()))
+        sigma = sigma / np.outer(scale, scale)
+        iterates = coordinator.iterates(sigma, counts, k, penalty, scale=scale)
+        fit = self._run(coordinator, iterates, k, penalty)
+        objective, between = coordinator.finish(fit, counts)
+        if not fit.converged:
+            warnings.warn(
+                f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
+                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        spread = fit.basis.T @ sigma @ fit.basis
+        shares = np.linalg.eigvals(np.linalg.pinv(spread) @ between).real
+        found = {
+            "directions": orthonormal(fit.basis / scale[:, None]),
+            "support": fit.basis.any(axis=1),
+            "eigenvalues": np.sort(shares)[::-1],
+            "penalty": penalty,
+            "objective": objective,
+            "dual_bound": None,
+            "gap": None,
+            "converged": fit.converged,
+            "n_rows": sum(counts.values()),
+            "n_sites": len(counts),
+            "scale": scale,
+            "validation": (*rows, *more, _row(fit)),
+        }
+        return found, cost(transport, list(parts))
+
+    def _scale(self, sigma: Matrix) -> Matrix:
+        deviations = np.sqrt(np.diag(sigma))
+        if not deviations.any():
+            raise InputError(
+                "every column of X is constant at every site: there is nothing to "
+                "reduce"
+            )
+        usable = deviations > 1e-14 * deviations.max()
+        return np.where(usable & self.choices.standardize, deviations, 1.0)
+
+    def _dimension(
+        self, coordinator: PaperCoordinator, generator: np.random.Generator
+    ) -> tuple[int, tuple[dict[str, Any], ...]]:
+        if not isinstance(self.choices.n_directions, str):
+            if not 1 <= self.choices.n_directions <= self.terms.n_features:
+                raise InputError(
+                    f"n_directions must be from 1 to {self.terms.n_features}"
+                )
+            return int(self.choices.n_directions), ()
+        votes = coordinator.votes(self.choices.max_directions)
+        if not votes:
+            raise InputError(
+                "no site shows any movement of X with y, so there are no directions to "
+                "find; check that y varies within the sites"
+            )
+        rows = tuple(
+            {"step": "vote", "n_directions": k, "sites": votes.count(k)}
+            for k in sorted(set(votes))
+        )
+        return elect_dimension(votes, generator), rows
+
+    def _penalty(
+        self, coordinator: PaperCoordinator, k: int, n_rows: int
+    ) -> tuple[float, tuple[dict[str, Any], ...]]:
+        rule, d = self.choices.penalty, self.terms.n_features
+        if not isinstance(rule, str):
+            return float(rule), ()
+        if rule == "universal":
+            return universal_penalty(d, n_rows), ()
+        sigma, counts = coordinator.covariance(d, fitting=True)
+        scale = self._scale(sigma)
+        sigma = sigma / np.outer(scale, scale)
+        top = LARGEST * np.sqrt(np.log(max(d, 2)) / n_rows)
+        grid = np.geomspace(top, self.choices.min_ratio * top, self.choices.n_penalties)
+        bases = []
+        for rho in grid.tolist():
+            iterates = coordinator.iterates(
+                sigma, counts, k, rho, scale=scale, fitting=True
+            )
+            fit = self._run(coordinator, iterates, k, rho)
+            bases.append(fit.basis / scale[:, None])
+        errors = coordinator.errors(bases)
+        best = int(np.argmin(errors))
+        rows = tuple(
+            {
+                "step": "holdout",
+                "penalty": rho,
+                "n_directions": k,
+                "error": float(errors[i]),
+                "chosen": i == best,
+            }
+            for i, rho in enumerate(grid.tolist())
+        )
+        return float(grid[best]), rows
+
+    def _run(
+        self, coordinator: PaperCoordinator, iterates: Any, k: int, penalty: float
+    ) -> PaperFit:
+        return coordinator.run(
+            iterates, k, penalty, tol=self.choices.tol, max_iter=self.max_iter
+        )
+
+
+def literal_result(
+    found: dict[str, Any], feature_names: tuple[str, ...], settings: dict[str, Any]
+) -> Result:
+    """Dress what the protocol found with names, settings and provenance.
+
+    Parameters
+    ----------
+    found : dict
+        From `PaperRun.fit`.
+    feature_names : tuple of str
+        One a column.
+    settings : dict
+        Parameters of the estimator.
+
+    Returns
+    -------
+    Result
+        Frozen, without a certificate.
+    """
+    return Result(
+        feature_names=feature_names,
+        settings=settings,
+        provenance=provenance(),
+        **found,
+    )
+
+
+def _row(fit: PaperFit) -> dict[str, Any]:
+    return {
+        "step": "paper",
+        "penalty": fit.penalty,
+        "n_directions": fit.basis.shape[1],
+        "n_selected": int(fit.pi.any(axis=1).sum()),
+        "n_iter": fit.n_iter,
+        "change": fit.change,
+        "chosen": True,
+    }

@@ -1,0 +1,1 @@
+"""Sparse SIR as Tan et al. (2018) tune it: cross validation of both choices."""

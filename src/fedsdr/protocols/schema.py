@@ -1,0 +1,302 @@
+"""The messages of a protocol: what each may hold, and whether it does."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fedsdr.exceptions import Refusal
+
+Kind = Literal[
+    "array", "bytes", "text", "int", "float", "bool", "choice", "list", "mapping",
+    "record",
+]  # fmt: skip
+Direction = Literal["request", "reply"]
+
+#: A length that may be anything.
+ANY = "*"
+
+_PLAIN: dict[str, type] = {"text": str, "int": int, "float": float, "bool": bool}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field of a message.
+
+    Parameters
+    ----------
+    name : str
+        Its key; "" for the items of a list or mapping.
+    kind : str
+        "array", "bytes", "text", "int", "float", "bool", "choice" (of fixed values),
+        "list", "mapping" (of names that are not fixed, such as sites) or "record" (of
+        fields that are).
+    formula : str, default=""
+        What it is.
+    seen_by : str, default=""
+        Who can read it, besides its sender.
+    shape : tuple of str or int, default=()
+        Of an array; the length of bytes or of a list, any if not given. A letter stands
+        for one number throughout a message, "*" for any.
+    dtype : str, default=""
+        Of an array, as numpy writes it.
+    items : FieldSpec or None, default=None
+        What a list or mapping holds; None for anything.
+    fields : tuple of FieldSpec, default=()
+        Of a record.
+    choices : tuple, default=()
+        Values allowed.
+    optional : bool, default=False
+        Whether None is allowed too.
+    absent : bool, default=False
+        Whether the field may be left out.
+    """
+
+    name: str
+    kind: Kind
+    formula: str = ""
+    seen_by: str = ""
+    shape: tuple[str | int, ...] = ()
+    dtype: str = ""
+    items: "FieldSpec | None" = None
+    fields: "tuple[FieldSpec, ...]" = ()
+    choices: tuple[str | bool, ...] = ()
+    optional: bool = False
+    absent: bool = False
+
+    @property
+    def type_text(self) -> str:
+        """Kind and shape in words."""
+        size = ", ".join(map(str, self.shape))
+        if self.kind == "array":
+            text = f"{np.dtype(self.dtype).name} ({size})"
+        elif self.kind == "bytes":
+            text = "bytes" if size in ("", ANY) else f"{size} bytes"
+        elif self.kind == "choice":
+            text = " or ".join(map(str, self.choices))
+        elif self.kind in ("list", "mapping"):
+            holds = "anything" if self.items is None else self.items.type_text
+            text = f"{self.kind} of {holds}"
+            if self.kind == "mapping" and self.items is not None:
+                text += ", by name"
+        elif self.kind == "record":
+            listed = "; ".join(f"{one.name}: {one.type_text}" for one in self.fields)
+            text = f"record ({listed})"
+        else:
+            text = self.kind
+        if self.absent:
+            text = f"{text}, or left out"
+        return f"{text}, or none" if self.optional else text
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSpec:
+    """One message.
+
+    Parameters
+    ----------
+    protocol : str
+        Which protocol it belongs to.
+    name : str
+        Of the exchange; request and reply share it.
+    direction : {"request", "reply"}
+        Which of the two.
+    sender, receiver : str
+        Roles.
+    fields : tuple of FieldSpec, default=()
+        All that it holds.
+    """
+
+    protocol: str
+    name: str
+    direction: Direction
+    sender: str
+    receiver: str
+    fields: tuple[FieldSpec, ...] = ()
+
+
+def exchange(
+    name: str,
+    request: Iterable[FieldSpec] = (),
+    reply: Iterable[FieldSpec] = (),
+    *,
+    asker: str = "coordinator",
+    answerer: str = "site",
+) -> tuple[MessageSpec, MessageSpec]:
+    """Describe a request and its reply.
+
+    Parameters
+    ----------
+    name : str
+        Of the exchange, with the protocol in front: "paper.mask".
+    request, reply : iterable of FieldSpec
+        What they hold.
+    asker, answerer : str
+        Roles.
+
+    Returns
+    -------
+    tuple of MessageSpec
+        Request and reply.
+    """
+    protocol = name.split(".")[0]
+    return (
+        MessageSpec(protocol, name, "request", asker, answerer, tuple(request)),
+        MessageSpec(protocol, name, "reply", answerer, asker, tuple(reply)),
+    )
+
+
+class Schema:
+    """All messages of a protocol; what is not in it may not be sent.
+
+    Parameters
+    ----------
+    *messages : MessageSpec
+        Requests and replies.
+    """
+
+    def __init__(self, *messages: MessageSpec) -> None:
+        self._messages = {(one.name, one.direction): one for one in messages}
+
+    def __iter__(self) -> Iterator[MessageSpec]:
+        return iter(self._messages.values())
+
+    def message(self, name: str, direction: Direction) -> MessageSpec:
+        """Look a message up.
+
+        Parameters
+        ----------
+        name : str
+            Name of the exchange.
+        direction : {"request", "reply"}
+            Which of the two.
+
+        Returns
+        -------
+        MessageSpec
+            A `Refusal` "MALFORMED" if there is no such message.
+        """
+        try:
+            return self._messages[name, direction]
+        except KeyError:
+            raise Refusal("MALFORMED", "the protocol has no such message") from None
+
+    def check(
+        self,
+        name: str,
+        direction: Direction,
+        payload: Any,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Refuse a message that holds anything else than it should.
+
+        Parameters
+        ----------
+        name : str
+            Name of the exchange.
+        direction : {"request", "reply"}
+            Which of the two.
+        payload : object
+            Content.
+        sizes : mapping of str to int, optional
+            Lengths that are known, such as ``{"d": 10}``. A length that is not known is
+            taken from the first field that has it, and must then stay the same.
+
+        Raises
+        ------
+        Refusal
+            "MALFORMED", where keys, kinds, types or shapes differ. The explanation
+            names fields and shows no value.
+        """
+        fields = self.message(name, direction).fields
+        problem = find_problem(fields, payload, dict(sizes or {}))
+        if problem is not None:
+            raise Refusal("MALFORMED", f"the {direction} {name}: {problem}")
+
+
+def find_problem(
+    fields: Iterable[FieldSpec], payload: Any, sizes: dict[str, int]
+) -> str | None:
+    """Compare a record with what it may hold.
+
+    Parameters
+    ----------
+    fields : iterable of FieldSpec
+        All that it must hold.
+    payload : object
+        What there is.
+    sizes : dict of str to int
+        Lengths that are known; those met on the way are added.
+
+    Returns
+    -------
+    str or None
+        What differs, without any value; None if nothing does.
+    """
+    known = {field.name: field for field in fields}
+    needed = {name for name, field in known.items() if not field.absent}
+    if not isinstance(payload, Mapping) or not needed <= set(payload) <= set(known):
+        return f"does not hold exactly {', '.join(known) or 'nothing'}"
+    for name, field in known.items():
+        problem = _problem(field, payload[name], sizes) if name in payload else None
+        if problem is not None:
+            return f"{name} {problem}"
+    return None
+
+
+def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
+    wrong = f"is not {field.type_text}"
+    if value is None and field.optional:
+        return None
+    if field.kind in _PLAIN:
+        # Not isinstance: a bool is an int.
+        return None if type(value) is _PLAIN[field.kind] else wrong
+    if field.kind == "choice":
+        same = (type(value) is type(one) and value == one for one in field.choices)
+        return None if any(same) else wrong
+    if field.kind == "array":
+        fits = isinstance(value, np.ndarray) and value.dtype == np.dtype(field.dtype)
+        return None if fits and _fits(field.shape, value.shape, sizes) else wrong
+    if field.kind == "bytes":
+        length = field.shape or (ANY,)
+        fits = type(value) is bytes and _fits(length, (len(value),), sizes)
+        return None if fits else wrong
+    if field.kind == "record":
+        return find_problem(field.fields, value, sizes)
+    return _problem_within(field, value, sizes)
+
+
+def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
+    """Look into a list or a mapping."""
+    wrong = f"is not {field.type_text}"
+    if field.kind == "list":
+        length = field.shape or (ANY,)
+        if not isinstance(value, list) or not _fits(length, (len(value),), sizes):
+            return wrong
+        items = value
+    else:
+        if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+            return wrong
+        items = list(value.values())
+    if field.items is None:
+        return None
+    problems = (_problem(field.items, item, sizes) for item in items)
+    found = next((problem for problem in problems if problem is not None), None)
+    return None if found is None else f"holds an item that {found}"
+
+
+def _fits(
+    expected: tuple[str | int, ...], shape: tuple[int, ...], sizes: dict[str, int]
+) -> bool:
+    """Compare lengths; a letter that is new takes the length that it meets."""
+    if len(expected) != len(shape):
+        return False
+    for wanted, length in zip(expected, shape, strict=True):
+        if isinstance(wanted, int):
+            known = wanted
+        else:
+            known = length if wanted == ANY else sizes.setdefault(wanted, length)
+        if length != known:
+            return False
+    return True

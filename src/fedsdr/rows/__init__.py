@@ -1,0 +1,7 @@
+"""The rows of one site, and the sums that it can compute from them."""
+
+from fedsdr.rows.memory_rows import MemoryRows
+from fedsdr.rows.site_rows import Rows
+from fedsdr.rows.streamed_rows import StreamedRows
+
+__all__ = ["MemoryRows", "Rows", "StreamedRows"]

@@ -1,0 +1,265 @@
+"""The rows of one site, read in batches and never held all at once."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from fedsdr.disclosure import Facts
+from fedsdr.exceptions import InputError, SiteWarning
+from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.summaries import Summary
+from fedsdr.summaries.prediction import as_columns, reduced_error
+from fedsdr.summaries.stream import Reader, Stream
+from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
+from fedsdr.summaries.weights import weigh
+from fedsdr.terms import Terms
+
+#: Matrices of the size of a batch that reading and summing take at a time, about.
+COPIES = 8
+
+
+@dataclass(slots=True, eq=False)
+class StreamedRows(Rows):
+    """The twin of `MemoryRows` for rows that need not fit in memory.
+
+    Parameters
+    ----------
+    read : callable without parameters
+        Gives the batches of all rows from the first on, in every call: tuples of X, an
+        ndarray of shape (n_batch, n_features), and y, an ndarray of shape (n_batch,).
+    generator : numpy.random.Generator
+        Splits the rows into folds.
+    label : object, default=None
+        Name for messages to the site's own people, None for the only site.
+    columns : tuple of str, default=()
+        Names of the columns, where they are known.
+    memory : int, default=2**28
+        Bytes that may be used beside a batch, the responses, and the sums. With less,
+        rows are read more often.
+
+    Notes
+    -----
+    What is held of every row is its response, its place in folds, and ranks of its
+    response. Sums are those of `MemoryRows` to rounding, from the same generator over
+    the same folds; the order in which a site adds its rows decides the last digits, so
+    a site should not change the size of its batches in the middle of a study.
+    """
+
+    read: Reader = field(repr=False)
+    generator: np.random.Generator
+    label: object = None
+    columns: tuple[str, ...] = ()
+    memory: int = MEMORY
+    _stream: Stream = field(init=False, repr=False)
+    _seed: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._stream = Stream(self.read)
+        self._seed = int(self.generator.integers(2**63))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._stream.n_rows
+
+    def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
+        """Check that the rows are those that a study is about.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        columns : tuple of str, default=()
+            Names that the study gives its columns, in order.
+
+        Raises
+        ------
+        InputError
+            Naming columns and counts, never a value.
+        """
+        stream = self._stream
+        check_names(stream.n_features, self.columns, terms, columns)
+        broken = ~(stream.largest < LARGEST)
+        numeric = stream.y.dtype.kind == "f"
+        if broken.any() or (numeric and not (np.abs(stream.y) < LARGEST).all()):
+            raise InputError(
+                f"{int(broken.sum())} column(s) of X, or y, have values that are "
+                "missing, not finite or beyond all measure: leave those rows out or "
+                "fill them in"
+            )
+
+    def totals(self, columns: Sequence[int]) -> Matrix:
+        """Count and add the values that are there, in columns with gaps.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Places of the columns.
+
+        Returns
+        -------
+        ndarray of shape (2 * n_columns,)
+            Numbers of values, then their sums.
+        """
+        return self._stream.totals(columns)
+
+    def fill(self, columns: Sequence[int], values: Matrix) -> None:
+        """Fill gaps, in place of what they were filled with before.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Places of the columns, the same in every call.
+        values : ndarray of shape (n_columns,)
+            What to fill in.
+        """
+        self._stream.fill(columns, values)
+
+    def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
+        """Compute the validation error of candidate directions (eq2.14).
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        bases : sequence of ndarray of shape (n_features, K)
+            Candidates.
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,)
+            Mean squared errors on the rows held out.
+        """
+        held, y = self.hold_out(terms), self._stream.y
+        known, wanted = as_columns(y[~held], y[held], discrete=terms.discrete)
+        room = max(1, self.memory // (8 * len(y)))
+        errors: list[float] = []
+        for some in _in_lots(bases, room):
+            errors += [
+                reduced_error(own[~held], own[held], known, wanted)
+                for own in reduce_rows(self._stream, some)
+            ]
+        return np.array(errors) / held.sum()
+
+    def observe(
+        self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
+    ) -> Facts:
+        """Count what disclosure rules need to know, a few columns at a time.
+
+        Parameters
+        ----------
+        look : callable
+            Such as `fedsdr.disclosure.observe`.
+        columns : tuple of str
+            Names that the study gives its columns.
+        **terms : object
+            For `look`.
+
+        Returns
+        -------
+        Facts
+            About all rows.
+        """
+        stream = self._stream
+        width = max(1, self.memory // (2 * 8 * stream.n_rows))
+        found: Facts | None = None
+        for start in range(0, stream.n_features, width):
+            stop = start + width
+            block = np.empty((stream.n_rows, min(stop, stream.n_features) - start))
+            place = 0
+            for rows in stream.rows():
+                block[place : place + len(rows)] = rows[:, start:stop]
+                place += len(rows)
+            facts = look(block, stream.y, columns[start:stop], **terms)
+            found = facts if found is None else _join(found, facts)
+        assert found is not None
+        return found
+
+    def summarize(
+        self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
+    ) -> Summary:
+        """Summarise all rows, or some.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+        kept : ndarray of bool, shape (n_rows,), optional
+            Rows to use.
+        strict : bool, default=False
+            Whether rows that give no kernel are an error, not a warning.
+
+        Returns
+        -------
+        Summary
+            Of this site.
+        """
+        part = self._part(terms, kept, strict=strict)
+        return summarize_parts(self._stream, [part], memory=self.memory)[0]
+
+    def _summarize_all(self, terms: Terms, masks: Sequence[Mask]) -> list[Summary]:
+        parts = [self._part(terms, None, strict=terms.strict)]
+        with warnings.catch_warnings():
+            # All rows together have just been judged; a fold may well be too small.
+            warnings.simplefilter("ignore", SiteWarning)
+            parts += [self._part(terms, kept, strict=False) for kept in masks]
+        return summarize_parts(self._stream, parts, memory=self.memory)
+
+    def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
+        y = self._stream.y
+        if not terms.discrete and y.dtype.kind != "f":
+            raise InputError("the study needs a numeric y, and this site has classes")
+        weights = weigh(
+            y if kept is None else y[kept],
+            kernel=terms.kernel,
+            discrete=terms.discrete,
+            slice_size=terms.slice_size,
+            n_slices=terms.n_slices,
+            on_degenerate="raise" if strict else "zero",
+            site=self.label,
+        )
+        # Ranks are what takes memory beside the responses, in every part.
+        return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
+
+
+def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
+    """Choose how many rows to read at a time.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of the widest form of a row: in the source, or as it is summed.
+    memory : int, default=2**28
+        Bytes that a batch may take, with all copies that are made of it.
+
+    Returns
+    -------
+    int
+        From 256 to 65536.
+    """
+    return int(np.clip(memory // (8 * COPIES * max(n_columns, 1)), 256, 65536))
+
+
+def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
+    """Group bases so that few columns come together, one basis at least."""
+    lots: list[list[Matrix]] = []
+    for basis, total in zip(
+        bases, accumulate(max(1, one.shape[1]) for one in bases), strict=True
+    ):
+        if len(lots) <= (total - 1) // room:
+            lots.append([])
+        lots[-1].append(basis)
+    return lots
+
+
+def _join(first: Facts, second: Facts) -> Facts:
+    """Put facts about different columns of the same rows together."""
+    return replace(
+        first,
+        minorities={**first.minorities, **second.minorities},
+        prints={**first.prints, **second.prints},
+    )

@@ -1,0 +1,224 @@
+"""What the coordinator runs, from agreement to the published result."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedsdr.exceptions import InputError
+from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
+from fedsdr.protocols.secure import Folder, SecureSum
+from fedsdr.protocols.sums import SumsCoordinator
+from fedsdr.result import Result, make_result
+from fedsdr.selection import estimate
+from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.study.checked_files import write_atomically
+from fedsdr.study.study_file import StudyFile, read_study
+
+RESULT = "result.json"
+JOURNAL = "journal.jsonl"
+CLAIM = "study.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a study, once it is over.
+
+    Parameters
+    ----------
+    name : str
+        Name of the message, "estimate" or "done".
+    answered : tuple of str, default=()
+        Sites that answered.
+    failures : mapping of str to str, default={}
+        Fixed code of each site that did not.
+    """
+
+    name: str
+    answered: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+Progress = Callable[[Step], None]
+
+
+def conduct(
+    study_file: str | Path,
+    exchange: Exchange,
+    folder: str | Path,
+    *,
+    progress: Progress | None = None,
+) -> Result:
+    """Run a study, or what is left of it.
+
+    Parameters
+    ----------
+    study_file : str or Path
+        The coordinator's ``study.toml``.
+    exchange : Exchange
+        Reaches the sites.
+    folder : str or Path
+        Where to keep what is finished: one file a sum, ``journal.jsonl`` with a line a
+        step, ``result.json``. Called again with the same folder, the study goes on
+        after the last finished sum, and no site is asked for it twice.
+    progress : callable, optional
+        Called with every `Step`.
+
+    Returns
+    -------
+    Result
+        Written to the folder first, and then sent to all sites. An `IncompleteError` if
+        too few sites answered.
+    """
+    folder = Path(folder)
+    run = _Run(read_study(study_file), exchange, folder, progress)
+    result = run.earlier_result()
+    if result is None:
+        run.add.agree()
+        result = run.compute()
+        write_atomically(folder / RESULT, result.to_json() + "\n")
+    else:
+        run.greet_again()
+    run.add.publish(to_message(result))
+    run.tell(Step("done"))
+    return result
+
+
+def to_message(result: Result) -> Payload:
+    """Write what sites are told of a result.
+
+    Parameters
+    ----------
+    result : Result
+        Of a study.
+
+    Returns
+    -------
+    dict
+        For "secure.result": no more than sites saw on the way, and the estimate. The
+        table behind the choices stays with the coordinator.
+    """
+    names = (
+        "directions", "support", "eigenvalues", "n_rows", "n_sites", "penalty",
+        "objective", "dual_bound", "gap", "converged", "scale",
+    )  # fmt: skip
+    message = {name: getattr(result, name) for name in names}
+    message["sites"] = list(result.settings["sites"])
+    filled = result.settings["preprocessing"].get("filled_with", {})
+    if filled:
+        message["means"] = np.array(list(filled.values()))
+    return message
+
+
+class _Run:
+    """One call of `conduct`."""
+
+    def __init__(
+        self,
+        study_file: StudyFile,
+        exchange: Exchange,
+        folder: Path,
+        progress: Progress | None,
+    ) -> None:
+        self.study_file = study_file
+        self.study = study_file.to_study()
+        self._exchange = exchange
+        self._folder = folder
+        self._progress = progress
+        try:
+            state = Folder(folder)
+        except OSError as error:
+            raise InputError(f"cannot use {folder}: {error.strerror}") from error
+        self._claim()
+        self.add = SecureSum(self._watched, self.study, state, study_file.timeout)
+
+    def compute(self) -> Result:
+        """Ask for the sums and estimate."""
+        coordinator = SumsCoordinator(self.add, self.study.terms)
+        settings = self.study_file.settings()
+        means = None
+        if self.study.imputed:
+            means = coordinator.means(len(self.study.imputed))
+            filled = dict(zip(self.study.imputed, means.tolist(), strict=True))
+            settings["preprocessing"]["filled_with"] = filled
+        model = self.study_file.model
+        with single_threaded_blas():
+            evidence = coordinator.evidence(means)
+            settings["sites"] = list(self.add.survivors)
+            generator = np.random.default_rng(model.seed)
+            found = estimate(evidence, model.choices(), generator)
+        self.tell(Step("estimate"))
+        total = evidence.total
+        return make_result(
+            found,
+            self.study.columns,
+            n_rows=total.n_rows,
+            n_sites=total.n_sites,
+            settings=settings,
+        )
+
+    def earlier_result(self) -> Result | None:
+        """Find the result of an earlier call, which only has to be sent again."""
+        path = self._folder / RESULT
+        if not path.exists():
+            return None
+        result = Result.from_json(path)
+        known = result.settings.get("study", {})
+        if known.get("digest") != self.study.digest:
+            raise InputError(f"{path} is the result of another study: move it away")
+        return result
+
+    def greet_again(self) -> None:
+        """Agree with the sites that are there, for the sake of the result alone."""
+        try:
+            self.add.agree()
+        except IncompleteError as error:
+            self.add.failures |= error.failures
+
+    def tell(self, step: Step) -> None:
+        """Write a step into the journal, and tell whoever watches."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": now, **_plain(step)})
+        try:
+            with (self._folder / JOURNAL).open("a", encoding="utf-8") as stream:
+                stream.write(line + "\n")
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {self._folder}: {error.strerror}; make room there, "
+                "and resume"
+            ) from error
+        if self._progress is not None:
+            self._progress(step)
+
+    def _watched(
+        self, name: str, payloads: Payloads, timeout: float
+    ) -> tuple[Replies, Failures]:
+        replies, failures = self._exchange(name, payloads, timeout)
+        self.tell(Step(name, tuple(sorted(replies)), dict(failures)))
+        return replies, failures
+
+    def _claim(self) -> None:
+        """Refuse a folder that holds the sums of another study."""
+        path = self._folder / CLAIM
+        if not path.exists():
+            claim = {"name": self.study.name, "digest": self.study.digest}
+            write_atomically(path, json.dumps(claim) + "\n")
+            return
+        try:
+            digest = json.loads(path.read_text(encoding="utf-8"))["digest"]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{path} is damaged: use another folder") from error
+        if digest != self.study.digest:
+            raise InputError(
+                f"{self._folder} belongs to another study, or to this one before its "
+                "file was changed: use another folder"
+            )
+
+
+def _plain(step: Step) -> dict[str, Any]:
+    return {**asdict(step), "failures": dict(step.failures)}

@@ -1,0 +1,6 @@
+"""Running a protocol: what carries messages between its parties."""
+
+from fedsdr.transports.in_process import InProcess
+from fedsdr.transports.transcript import Message, Transcript
+
+__all__ = ["InProcess", "Message", "Transcript"]

@@ -1,0 +1,189 @@
+"""The seam on NVFLARE: one task a site, and its answer or a code."""
+
+import math
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
+
+from fedsdr.protocols.exchange import Failures, Payloads, Replies
+from fedsdr.protocols.wire import encode
+from fedsdr.transports.nvflare.envelope import pack_request, read_reply
+from fedsdr.transports.nvflare.node_settings import TASK
+from fedsdr.transports.nvflare.progress import Progress
+
+# Seconds between two looks at the signal that ends a job.
+PATIENCE = 0.2
+
+
+class AbortedError(RuntimeError):
+    """NVFLARE ends the job: somebody stopped it, or a site's process died.
+
+    Parameters
+    ----------
+    name : str
+        Of the message that was on its way.
+    missing : tuple of str
+        Sites that had not answered.
+    """
+
+    def __init__(self, name: str, missing: tuple[str, ...]) -> None:
+        super().__init__(name, missing)
+        self.name = name
+        self.missing = missing
+
+    def __str__(self) -> str:
+        return (
+            f"the job was ended before {', '.join(self.missing)} had answered to "
+            f"'{self.name}': a process died there, or somebody stopped the job"
+        )
+
+
+class _Inbox:
+    """Answers to one message, as they come in from threads of NVFLARE."""
+
+    def __init__(self, sites: set[str], progress: Progress) -> None:
+        self.replies: Replies = {}
+        self.failures: Failures = {}
+        self._missing = set(sites)
+        self._progress = progress
+        self._changed = threading.Condition()
+
+    def receive(self, client_task: ClientTask, fl_ctx: Any) -> None:
+        """Take an answer: NVFLARE calls this."""
+        del fl_ctx
+        answer = read_reply(client_task.result)
+        client_task.result = None
+        site = client_task.client.name
+        with self._changed:
+            if site not in self._missing:
+                return
+            self._missing.discard(site)
+            if isinstance(answer, str):
+                self.failures[site] = answer
+                self._progress.failed([site], answer)
+            else:
+                self.replies[site], size = answer
+                self._progress.answered(site, size)
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait a while; tell whether everybody has answered."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._missing, seconds)
+            return not self._missing
+
+    def missing(self) -> tuple[str, ...]:
+        """List sites that have not answered."""
+        with self._changed:
+            return tuple(sorted(self._missing))
+
+    def give_up(self, sites: Iterable[str]) -> None:
+        """Wait no longer for sites, if they have not answered yet."""
+        with self._changed:
+            lost = self._missing.intersection(sites)
+            self._missing -= lost
+            if lost:
+                self.failures.update(dict.fromkeys(lost, "TIMEOUT"))
+                self._progress.failed(lost, "TIMEOUT")
+
+
+class TaskExchange:
+    """Sends messages as tasks of a controller.
+
+    Parameters
+    ----------
+    controller : Controller
+        Of the job.
+    fl_ctx : FLContext
+        Of the job.
+    abort_signal : Signal
+        Triggered when the job must end.
+    progress : Progress
+        Told about everything.
+    """
+
+    def __init__(
+        self, controller: Any, fl_ctx: Any, abort_signal: Any, progress: Progress
+    ) -> None:
+        self._controller = controller
+        self._fl_ctx = fl_ctx
+        self._abort = abort_signal
+        self._progress = progress
+
+    def __call__(
+        self, name: str, payloads: Payloads, timeout: float
+    ) -> tuple[Replies, Failures]:
+        """Exchange one message with each site.
+
+        Parameters
+        ----------
+        name : str
+            Of the message.
+        payloads : mapping of str to mapping
+            Content for each site.
+        timeout : float
+            Seconds after which a site that has not answered has failed.
+
+        Returns
+        -------
+        replies : dict of str to dict
+            From the sites that answered.
+        failures : dict of str to str
+            A fixed code for each of the others.
+        """
+        packed = {site: encode(payload) for site, payload in payloads.items()}
+        self._progress.asked(name, {site: len(one) for site, one in packed.items()})
+        engine = self._fl_ctx.get_engine()
+        here = {client.name for client in engine.get_clients()}
+        inbox = _Inbox(set(packed), self._progress)
+        inbox.give_up(set(packed) - here)
+        tasks = {
+            site: self._send(name, site, packed[site], timeout, inbox)
+            for site in packed
+            if site in here
+        }
+        self._wait(name, inbox, tasks, timeout)
+        inbox.give_up(packed)
+        for task in tasks.values():
+            if task.completion_status is None:
+                self._controller.cancel_task(task)
+        return inbox.replies, inbox.failures
+
+    def _wait(
+        self, name: str, inbox: _Inbox, tasks: dict[str, Task], timeout: float
+    ) -> None:
+        deadline = time.monotonic() + timeout
+        while not inbox.wait(min(PATIENCE, max(0.0, deadline - time.monotonic()))):
+            if self._abort.triggered:
+                raise AbortedError(name, inbox.missing())
+            if time.monotonic() >= deadline:
+                return
+            # NVFLARE ends the task of a site whose heart has stopped.
+            inbox.give_up(
+                site
+                for site, task in tasks.items()
+                if task.completion_status is not None
+            )
+
+    def _send(
+        self, name: str, site: str, packed: bytes, timeout: float, inbox: _Inbox
+    ) -> Task:
+        # The exchange keeps the time itself; NVFLARE's is whole seconds.
+        seconds = math.ceil(timeout) + 1
+        task = Task(
+            name=TASK,
+            data=pack_request(name, packed),
+            timeout=seconds,
+            result_received_cb=inbox.receive,
+        )
+        self._controller.send(
+            task=task,
+            fl_ctx=self._fl_ctx,
+            targets=[site],
+            send_order=SendOrder.SEQUENTIAL,
+            task_assignment_timeout=seconds,
+        )
+        return task

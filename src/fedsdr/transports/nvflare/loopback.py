@@ -1,0 +1,148 @@
+"""Coordinator and sites as processes of one machine: for demonstrations and tests."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedsdr.transports.nvflare.node_settings import SITE_FILE, STUDY_FILE, STUDY_FOLDER
+from fedsdr.transports.nvflare.ports import free_port
+from fedsdr.transports.nvflare.processes import Node, Nodes, nodes_together
+from fedsdr.transports.nvflare.progress import Snapshot, read_progress
+from fedsdr.transports.nvflare.provision import Kits, Network, provision
+from fedsdr.transports.nvflare.session import Session, open_session
+
+
+@dataclass(slots=True, eq=False)
+class Loopback:
+    """A study's nodes on this machine.
+
+    Parameters
+    ----------
+    network : Network
+        Who takes part.
+    kits : Kits
+        Of all of them.
+    nodes : Nodes
+        Those that were started.
+    study_file : Path
+        Of the coordinator.
+    site_files : mapping of str to Path
+        Of each site.
+    folder : Path
+        For logs, kits and what the coordinator keeps.
+    """
+
+    network: Network
+    kits: Kits
+    nodes: Nodes
+    study_file: Path
+    site_files: Mapping[str, Path]
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        """Folder of finished rounds, progress and result."""
+        return self.folder / "state"
+
+    def start_server(self) -> Node:
+        """Start the coordinator's node.
+
+        Returns
+        -------
+        Node
+            Running, but perhaps not ready.
+        """
+        variables = {
+            STUDY_FILE: str(self.study_file.resolve()),
+            STUDY_FOLDER: str(self.state.resolve()),
+        }
+        log = self.folder / "coordinator.log"
+        return self.nodes.start(self.kits.server, variables, server=True, log=log)
+
+    def start_site(self, name: str) -> Node:
+        """Start a site's node.
+
+        Parameters
+        ----------
+        name : str
+            Of the site.
+
+        Returns
+        -------
+        Node
+            Running, but perhaps not ready.
+        """
+        variables = {SITE_FILE: str(self.site_files[name].resolve())}
+        log = self.folder / f"{name}.log"
+        return self.nodes.start(self.kits.site(name), variables, log=log)
+
+    @contextmanager
+    def session(self, timeout: float = 60.0) -> Iterator[Session]:
+        """Connect as the analyst, once the coordinator listens.
+
+        Parameters
+        ----------
+        timeout : float, default=60.0
+            Seconds.
+
+        Yields
+        ------
+        Session
+            Closed at the end of the block.
+        """
+        self.nodes.wait_for_server(self.kits.server, timeout)
+        with open_session(self.kits.analyst, timeout) as session:
+            yield session
+
+    def progress(self) -> Snapshot | None:
+        """Look how far the study is.
+
+        Returns
+        -------
+        Snapshot or None
+            None before it began.
+        """
+        return read_progress(self.state)
+
+
+@contextmanager
+def on_loopback(
+    name: str,
+    study_file: Path,
+    site_files: Mapping[str, Path],
+    folder: Path,
+    *,
+    people: Iterable[tuple[str, str]] | None = None,
+) -> Iterator[Loopback]:
+    """Provision a study and start all of its nodes on this machine.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    study_file : Path
+        Of the coordinator.
+    site_files : mapping of str to Path
+        Of each site.
+    folder : Path
+        For logs, kits and what the coordinator keeps. Must exist.
+    people : iterable of (str, str), optional
+        See `Network`.
+
+    Yields
+    ------
+    Loopback
+        Nodes have been started, and end with the block, whatever happens.
+    """
+    sites = tuple(sorted(site_files))
+    network = Network(name, sites, port=free_port())
+    if people is not None:
+        network = Network(name, sites, port=network.port, people=tuple(people))
+    kits = provision(network, folder / "kits")
+    with nodes_together() as nodes:
+        here = Loopback(network, kits, nodes, study_file, site_files, folder)
+        here.start_server()
+        for site in sites:
+            here.start_site(site)
+        yield here

@@ -1,0 +1,21 @@
+"""Names that the coordinator's and the sites' processes have to agree on."""
+
+#: Variables of a node's environment. A node learns from its own machine which files to
+#: use; a job cannot say, since it comes from somebody else.
+SITE_FILE = "FEDSDR_SITE_FILE"
+STUDY_FILE = "FEDSDR_STUDY_FILE"
+STUDY_FOLDER = "FEDSDR_STUDY_FOLDER"
+
+#: The only classes that a job may name.
+CONTROLLER = "fedsdr.transports.nvflare.controller.StudyController"
+EXECUTOR = "fedsdr.transports.nvflare.executor.SiteExecutor"
+
+#: The only task that sites know; which message it carries is inside.
+TASK = "fedsdr"
+
+#: Seconds between two looks of a site for something to do. NVFLARE's own 2 seconds
+#: would be the time of every round.
+TASK_INTERVAL = 0.05
+
+RESULT_FILE = "result.json"
+PROGRESS_FILE = "progress.json"

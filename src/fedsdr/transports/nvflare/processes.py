@@ -1,0 +1,301 @@
+"""Nodes as processes of this machine: started, watched, and gone in the end."""
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from fedsdr.transports.nvflare.certificates import check_validity
+from fedsdr.transports.nvflare.interrupts import Interrupts
+from fedsdr.transports.nvflare.kits import (
+    check_kit,
+    read_address,
+    read_site_name,
+    secure_server,
+)
+from fedsdr.transports.nvflare.ports import check_port, listens
+
+#: In the environment of a node and of all processes that it starts.
+MARK = "FEDSDR_NODE"
+
+# What NVFLARE's client says once.
+JOINED = b"Successfully registered client"
+
+# Seconds.
+GRACE = 5.0
+LOOK = 0.1
+
+#: What every node gets. Text of exceptions stays out of NVFLARE's logs, nothing is
+#: imported from the folder that a job was unpacked in, and a job that the coordinator
+#: has finished is over: NVFLARE would wait a quarter of an hour for a site that is
+#: gone, and then call the job abnormal.
+VARIABLES = {
+    "NVFLARE_SECURE_LOGGING": "true",
+    "NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT": "1",
+    "PYTHONSAFEPATH": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+class NodeError(RuntimeError):
+    """A node did not start, or has ended."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node: the coordinator's or a site's.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    process : Popen
+        Its first process.
+    mark : str
+        Finds the others, also when the first one is gone.
+    log : Path
+        What they say.
+    begin : int, default=0
+        Bytes of the log that are older.
+    """
+
+    name: str
+    process: "subprocess.Popen[bytes]"
+    mark: str
+    log: Path
+    begin: int = 0
+
+    def is_running(self) -> bool:
+        """Look whether the node runs.
+
+        Returns
+        -------
+        bool
+            Whether its first process does.
+        """
+        return self.process.poll() is None
+
+    def has_joined(self) -> bool:
+        """Look whether a site's node has been accepted by the coordinator's.
+
+        Returns
+        -------
+        bool
+            Whether its log says so: a site has nobody else to ask.
+        """
+        return self.log.is_file() and JOINED in self.log.read_bytes()[self.begin :]
+
+    def kill(self) -> None:
+        """End the node at once, as a power cut would."""
+        for process in marked([self.mark]):
+            process.kill()
+        self.process.wait()
+
+
+def start_node(
+    kit: Path, variables: Mapping[str, str], *, server: bool = False, log: Path
+) -> Node:
+    """Start the node of a kit.
+
+    Parameters
+    ----------
+    kit : Path
+        Folder.
+    variables : mapping of str to str
+        Files that the node is to use, see `fedsdr.transports.nvflare.node_settings`.
+    server : bool, default=False
+        Whether it is the coordinator's.
+    log : Path
+        File for what it says.
+
+    Returns
+    -------
+    Node
+        Running, but perhaps not ready.
+    """
+    kit = kit.resolve()
+    if server:
+        # Kits can be moved, and this one holds its own place.
+        secure_server(kit)
+    check_kit(kit, server=server)
+    check_validity(kit)
+    if server:
+        check_port(*read_address(kit))
+    mark = secrets.token_hex(16)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {**os.environ, **VARIABLES, "PATH": path, **variables, MARK: mark}
+    with log.open("ab") as stream:
+        begin = stream.tell()
+        process = subprocess.Popen(
+            [*_leash(), "bash", str(kit / "startup" / "sub_start.sh"), "--once"],
+            cwd=kit,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    name = "the coordinator" if server else read_site_name(kit)
+    return Node(name, process, mark, log, begin)
+
+
+def _leash() -> list[str]:
+    """Let a node end with this process, even if that is killed (on Linux)."""
+    tool = shutil.which("setpriv")
+    return [] if tool is None else [tool, "--pdeathsig", "KILL", "--"]
+
+
+def stop_nodes(nodes: Iterable[Node], grace: float = GRACE) -> None:
+    """End nodes with all processes that they started.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        In any state.
+    grace : float, default=5.0
+        Seconds before those that did not end are killed.
+    """
+    everyone = list(nodes)
+    marks = [node.mark for node in everyone]
+    deadline = time.monotonic() + grace
+    while found := marked(marks):
+        late = time.monotonic() >= deadline
+        for process in found:
+            try:
+                process.kill() if late else process.terminate()
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(found, timeout=0.5)
+    for node in everyone:
+        node.process.wait()
+
+
+def marked(marks: Iterable[str]) -> list[psutil.Process]:
+    """Find processes of nodes.
+
+    Parameters
+    ----------
+    marks : iterable of str
+        Of the nodes.
+
+    Returns
+    -------
+    list of psutil.Process
+        Those that carry one of the marks and still run, whoever their parent is by now.
+    """
+    wanted = set(marks)
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if process.environ().get(MARK) in wanted:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class Nodes:
+    """Nodes that end together.
+
+    Parameters
+    ----------
+    running : list of Node
+        All that were started.
+    interrupts : Interrupts
+        Wait until a node that is being started can be found again.
+    """
+
+    running: list[Node] = field(default_factory=list)
+    interrupts: Interrupts = field(default_factory=Interrupts)
+
+    def start(
+        self,
+        kit: Path,
+        variables: Mapping[str, str],
+        *,
+        server: bool = False,
+        log: Path,
+    ) -> Node:
+        """Start one more.
+
+        Parameters
+        ----------
+        kit : Path
+            Folder.
+        variables : mapping of str to str
+            Files that the node is to use.
+        server : bool, default=False
+            Whether it is the coordinator's.
+        log : Path
+            File for what it says.
+
+        Returns
+        -------
+        Node
+            Also in `running`.
+        """
+        with self.interrupts.held():
+            node = start_node(kit, variables, server=server, log=log)
+            self.running.append(node)
+        return node
+
+    def check(self) -> None:
+        """Complain if one has ended."""
+        for node in self.running:
+            if not node.is_running():
+                raise NodeError(
+                    f"the node of {node.name} has ended (exit code "
+                    f"{node.process.returncode}): see {node.log}"
+                )
+
+    def wait_for_server(self, kit: Path, timeout: float) -> None:
+        """Wait until the coordinator's node listens.
+
+        Parameters
+        ----------
+        kit : Path
+            Its folder.
+        timeout : float
+            Seconds, then a `NodeError`.
+        """
+        host, port = read_address(kit)
+        deadline = time.monotonic() + timeout
+        while not listens(host, port):
+            self.check()
+            if time.monotonic() >= deadline:
+                raise NodeError(
+                    f"the coordinator does not listen on {host}:{port} after "
+                    f"{timeout:.0f} s: see {self.running[0].log}"
+                )
+            time.sleep(LOOK)
+
+
+@contextmanager
+def nodes_together() -> Iterator[Nodes]:
+    """Start nodes, and end them all whatever happens.
+
+    Yields
+    ------
+    Nodes
+        To start nodes with. They end with the block, also if it is left by an
+        exception, by Ctrl-C or by SIGTERM.
+    """
+    nodes = Nodes()
+    with nodes.interrupts.handled():
+        try:
+            yield nodes
+        finally:
+            with nodes.interrupts.held():
+                stop_nodes(nodes.running)

@@ -1,0 +1,172 @@
+"""How far a study is, told in a file at the coordinator."""
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fedsdr.transports.nvflare.node_settings import PROGRESS_FILE
+
+RUNNING, FINISHED, FAILED = "running", "finished", "failed"
+
+
+@dataclass
+class Snapshot:
+    """Where a study is.
+
+    Parameters
+    ----------
+    state : str, default="running"
+        "running", "finished" or "failed".
+    exchange : int, default=0
+        Number of messages that the coordinator has sent to all sites of a round.
+    message : str, default=""
+        Name of the last one.
+    sites : dict of str to str
+        "waiting", "answered" or a fixed code, for each site of the last exchange.
+    sent, received : dict of str to int
+        Bytes to and from each site since the job began.
+    problem : str, default=""
+        Why it failed.
+    updated : float, default=0.0
+        Seconds since 1970.
+    """
+
+    state: str = RUNNING
+    exchange: int = 0
+    message: str = ""
+    sites: dict[str, str] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
+    received: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+    updated: float = 0.0
+
+
+class Progress:
+    """Writes a `Snapshot` whenever something happens.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study, at the coordinator.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / PROGRESS_FILE
+        self._now = Snapshot()
+        # Answers arrive in threads of NVFLARE.
+        self._lock = threading.Lock()
+
+    def asked(self, message: str, sizes: dict[str, int]) -> None:
+        """Note that an exchange begins.
+
+        Parameters
+        ----------
+        message : str
+            Name of the message.
+        sizes : dict of str to int
+            Bytes for each site.
+        """
+        with self._lock:
+            self._now.exchange += 1
+            self._now.message = message
+            self._now.sites = dict.fromkeys(sizes, "waiting")
+            add_counts(self._now.sent, sizes)
+            self._write()
+
+    def answered(self, site: str, size: int) -> None:
+        """Note an answer.
+
+        Parameters
+        ----------
+        site : str
+            Who answered.
+        size : int
+            Bytes of the answer.
+        """
+        with self._lock:
+            self._now.sites[site] = "answered"
+            add_counts(self._now.received, {site: size})
+            self._write()
+
+    def failed(self, sites: Iterable[str], code: str) -> None:
+        """Note sites that are lost.
+
+        Parameters
+        ----------
+        sites : iterable of str
+            Who failed.
+        code : str
+            How.
+        """
+        with self._lock:
+            self._now.sites.update(dict.fromkeys(sites, code))
+            self._write()
+
+    def end(self, state: str, problem: str = "") -> None:
+        """Note how a study ended.
+
+        Parameters
+        ----------
+        state : {"finished", "failed"}
+            How.
+        problem : str, default=""
+            Why it failed.
+        """
+        with self._lock:
+            self._now.state = state
+            self._now.problem = problem
+            if not self._write():
+                # Into the room that the file has already: the reason must be told.
+                with suppress(OSError):
+                    self.path.write_text(json.dumps(asdict(self._now)))
+
+    def _write(self) -> bool:
+        self._now.updated = time.time()
+        partial = self.path.with_suffix(".partial")
+        # A full disk must not lose an answer; what has to be kept is not kept here.
+        try:
+            partial.write_text(json.dumps(asdict(self._now)))
+            partial.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                partial.unlink()
+            return False
+        return True
+
+
+def read_progress(folder: Path) -> Snapshot | None:
+    """Read how far a study is.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study, at the coordinator.
+
+    Returns
+    -------
+    Snapshot or None
+        None before the study began.
+    """
+    try:
+        return Snapshot(**json.loads((folder / PROGRESS_FILE).read_text()))
+    except (FileNotFoundError, ValueError):
+        # The latter while the last words are written to a full disk.
+        return None
+
+
+def add_counts(total: dict[str, int], counts: dict[str, int]) -> None:
+    """Add counts to a total, in place.
+
+    Parameters
+    ----------
+    total : dict of str to int
+        Changed.
+    counts : dict of str to int
+        Added.
+    """
+    for key, count in counts.items():
+        total[key] = total.get(key, 0) + count

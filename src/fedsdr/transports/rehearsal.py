@@ -1,0 +1,66 @@
+"""A whole study in one process, from the files that it would really run with."""
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols import Party
+from fedsdr.protocols.exchange import Payload
+from fedsdr.result import Result
+from fedsdr.study import conduct, open_site
+from fedsdr.study.conducting import Progress
+from fedsdr.transports.in_process import InProcess
+
+
+class _Candid:
+    """A site that says aloud why it refuses: its rows are the caller's own."""
+
+    def __init__(self, name: str, party: Party) -> None:
+        self._name = name
+        self._party = party
+
+    def handle(self, name: str, payload: Payload) -> Payload:
+        try:
+            return self._party.handle(name, payload)
+        except (InputError, Refusal) as error:
+            raise InputError(f"site '{self._name}' refuses: {error}") from error
+
+
+def rehearse(
+    study_file: str | Path,
+    site_files: Iterable[str | Path],
+    *,
+    progress: Progress | None = None,
+) -> Result:
+    """Run a study with all its sites in this process.
+
+    Parameters
+    ----------
+    study_file : str or Path
+        The coordinator's ``study.toml``.
+    site_files : iterable of str or Path
+        The sites' ``site.toml``. A site of the roster whose file is not given counts as
+        one that does not answer.
+    progress : callable, optional
+        Called with every `fedsdr.study.Step`.
+
+    Returns
+    -------
+    Result
+        As the real study would give. Sites apply their rules, but ledgers are kept in
+        memory, and nothing is written at the sites.
+    """
+    parties: dict[str, Party] = {}
+    for path in site_files:
+        site = open_site(path, rehearsal=True)
+        if site.name in parties:
+            raise InputError(f"two of the files are of site '{site.name}'")
+        parties[site.name] = _Candid(site.name, site)
+
+    def fault(_name: str, site: str, packed: bytes) -> bytes | None:
+        return packed if site in parties else None
+
+    exchange = InProcess(parties, fault=fault, on_error="raise")
+    with tempfile.TemporaryDirectory() as folder:
+        return conduct(study_file, exchange, folder, progress=progress)

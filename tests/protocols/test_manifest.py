@@ -1,0 +1,249 @@
+"""Messages are what the manifest says, and nothing else is."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tools.messages_page import MESSAGES, messages_page
+
+from fedsdr.exceptions import Refusal
+from fedsdr.peers.fed_svd import SvdTerms, svd_schema
+from fedsdr.protocols.schema import FieldSpec, MessageSpec
+from fedsdr.protocols.secure import secure_schema
+from fedsdr.protocols.sums import sums_schema
+from fedsdr.secure_sum.round_secrets import seal
+from fedsdr.secure_sum.sharing import split
+from fedsdr.terms import Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+SIZES = {
+    "d": 3, "K": 2, "k": 2, "n_i": 5, "n": 3, "w": 4, "c": 2, "n_values": 4, "words": 2,
+    "g": 1,
+}  # fmt: skip
+
+each_message = pytest.mark.parametrize(
+    "spec", list(MESSAGES), ids=[f"{spec.name}-{spec.direction}" for spec in MESSAGES]
+)
+
+
+def example(field: FieldSpec) -> Any:
+    """Make a value that fits."""
+    shape = tuple(
+        size if isinstance(size, int) else SIZES.get(size, 2) for size in field.shape
+    )
+    inner = field.items or FieldSpec("", "int")
+    makers: dict[str, Callable[[], Any]] = {
+        "array": lambda: np.zeros(shape, dtype=field.dtype),
+        "bytes": lambda: bytes(*shape),
+        "text": lambda: "name",
+        "int": lambda: 1,
+        "float": lambda: 0.5,
+        "bool": lambda: True,
+        "choice": lambda: field.choices[0],
+        "list": lambda: [example(inner) for _ in range(*(shape or (2,)))],
+        "mapping": lambda: {"east": example(inner), "west": example(inner)},
+        "record": lambda: {one.name: example(one) for one in field.fields},
+    }
+    return makers[field.kind]()
+
+
+def payload_of(spec: MessageSpec) -> dict[str, Any]:
+    return {field.name: example(field) for field in spec.fields}
+
+
+def refused(
+    spec: MessageSpec, payload: Any, sizes: dict[str, int] | None = None
+) -> str:
+    with pytest.raises(Refusal) as caught:
+        MESSAGES.check(spec.name, spec.direction, payload, sizes)
+    assert caught.value.code == "MALFORMED"
+    return caught.value.explanation
+
+
+# --- one message at a time ------------------------------------------------------------
+
+
+@each_message
+def test_a_message_as_it_should_be_passes(spec: MessageSpec) -> None:
+    MESSAGES.check(spec.name, spec.direction, payload_of(spec), SIZES)
+    MESSAGES.check(spec.name, spec.direction, payload_of(spec))
+
+
+@each_message
+def test_other_keys_are_refused(spec: MessageSpec) -> None:
+    refused(spec, {**payload_of(spec), "rows": np.ones((5, 3))})
+    may_be_absent = {field.name for field in spec.fields if field.absent}
+    for name in payload_of(spec):
+        payload = payload_of(spec)
+        value = payload.pop(name)
+        if name not in may_be_absent:
+            assert "does not hold exactly" in refused(spec, payload)
+        refused(spec, {**payload, f"{name}s": value})
+    refused(spec, None)
+    refused(spec, [payload_of(spec)])
+
+
+SAMPLES: dict[str, Any] = {
+    "array": np.zeros((1, 1, 1, 1)),
+    "bytes": bytes(7),
+    "text": "text",
+    "int": 1,
+    "float": 0.5,
+    "bool": True,
+    "list": ["text"],
+    "mapping": {"rows": 1},
+    "none": None,
+    "object": object(),
+}
+
+
+@each_message
+def test_other_kinds_are_refused(spec: MessageSpec) -> None:
+    for field in spec.fields:
+        own = {field.kind, "none"} if field.optional else {field.kind}
+        for kind, sample in SAMPLES.items():
+            # A bool and a text are also choices, but not among those allowed.
+            if kind not in own:
+                refused(spec, {**payload_of(spec), field.name: sample})
+
+
+def changed_arrays(value: np.ndarray) -> list[np.ndarray]:
+    longer = [
+        np.concatenate([value, value], axis=axis)
+        for axis in range(value.ndim)
+        if value.shape[axis]
+    ]
+    other = "<f8" if value.dtype != np.float64 else "<u8"
+    return [
+        *longer,
+        value[..., None],
+        value.ravel() if value.ndim > 1 else value.reshape(1, -1),
+        value.astype(other),
+        value.astype(value.dtype.newbyteorder(">"))
+        if value.dtype.itemsize > 1
+        else value.astype("<i8"),
+    ]
+
+
+@each_message
+def test_other_types_and_shapes_are_refused(spec: MessageSpec) -> None:
+    for field in spec.fields:
+        if field.kind == "array":
+            for wrong in changed_arrays(example(field)):
+                refused(spec, {**payload_of(spec), field.name: wrong}, SIZES)
+
+
+@each_message
+def test_what_lists_and_mappings_hold_is_looked_at(spec: MessageSpec) -> None:
+    for field in spec.fields:
+        value = example(field)
+        if field.kind == "record":
+            for one in field.fields:
+                name = one.name
+                rest = {key: item for key, item in value.items() if key != name}
+                if one.absent:
+                    changed = {**payload_of(spec), field.name: rest}
+                    MESSAGES.check(spec.name, spec.direction, changed)
+                else:
+                    refused(spec, {**payload_of(spec), field.name: rest})
+                more = {**value, name: object()}
+                refused(spec, {**payload_of(spec), field.name: more})
+        if field.items is None:
+            continue
+        wrong = [*value[:-1], {"rows": 1}] if field.kind == "list" else {"east": 7}
+        assert "holds an item" in refused(spec, {**payload_of(spec), field.name: wrong})
+
+
+def test_a_length_that_is_not_known_must_stay_the_same() -> None:
+    payload = {"pi": np.eye(3), "pull": np.eye(3)}
+    MESSAGES.check("paper.step", "request", payload)
+    MESSAGES.check("paper.step", "request", payload, {"d": 3})
+    spec = MESSAGES.message("paper.step", "request")
+    refused(spec, payload, {"d": 4})
+    refused(spec, {**payload, "pull": np.eye(4)})
+    refused(spec, {**payload, "pull": np.ones((3, 4))})
+
+
+def test_lengths_of_one_message_are_not_kept_for_the_next() -> None:
+    sizes: dict[str, int] = {}
+    for d in (3, 4):
+        payload = {"pi": np.eye(d), "pull": np.eye(d)}
+        MESSAGES.check("paper.step", "request", payload, sizes)
+    assert sizes == {}
+
+
+def test_a_bool_is_no_number() -> None:
+    spec = MESSAGES.message("fedsvd.size", "reply")
+    MESSAGES.check("fedsvd.size", "reply", {"n_rows": 1, "n_features": 2})
+    refused(spec, {"n_rows": True, "n_features": 2})
+    refused(spec, {"n_rows": np.int64(1), "n_features": 2})
+
+
+def test_unknown_messages_are_refused() -> None:
+    for name, direction in [("sums.rows", "reply"), ("sums.moments", "both")]:
+        with pytest.raises(Refusal):
+            MESSAGES.check(name, direction, {})  # type: ignore[arg-type]
+
+
+@given(
+    st.sampled_from(list(MESSAGES)),
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.text()
+        | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+)
+def test_anything_is_refused_and_nothing_crashes(spec, content) -> None:
+    expected = {field.name for field in spec.fields}
+    assume(not isinstance(content, dict) or set(content) != expected)
+    refused(spec, content)
+
+
+def test_an_explanation_shows_no_value() -> None:
+    spec = MESSAGES.message("paper.finish", "reply")
+    text = refused(spec, {"value": "4711", "between": np.full((2, 2), 4711.0)})
+    assert text == "the reply paper.finish: value is not float"
+
+
+# --- the manifest as a whole ----------------------------------------------------------
+
+
+def test_the_page_is_the_manifest() -> None:
+    page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    assert page == messages_page(), (
+        "run: python -m fedsdr.protocols.manifest > docs/messages.md"
+    )
+
+
+def test_every_field_says_what_it_is_and_who_reads_it() -> None:
+    names = [(spec.name, spec.direction) for spec in MESSAGES]
+    assert len(set(names)) == len(names)
+    for spec in MESSAGES:
+        for field in spec.fields:
+            assert field.formula, (spec.name, field.name)
+            assert field.seen_by, (spec.name, field.name)
+            assert "|" not in field.formula + field.seen_by + field.type_text
+
+
+@pytest.mark.parametrize(
+    ("record", "terms"), [(sums_schema.TERMS, Terms), (svd_schema.TERMS, SvdTerms)]
+)
+def test_terms_have_the_fields_that_protocols_agree_on(record, terms) -> None:
+    assert [one.name for one in record.fields] == [one.name for one in fields(terms)]
+
+
+def test_boxes_and_shares_have_the_length_that_the_secure_sum_gives_them() -> None:
+    share = split(bytes(32), 3, 3)[0]
+    assert len(share) == secure_schema.SHARE_BYTES
+    assert len(seal(bytes(32), share + share, b"context")) == secure_schema.BOX_BYTES

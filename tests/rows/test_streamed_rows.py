@@ -1,0 +1,260 @@
+"""Rows read in batches give a study what rows in memory give it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.protocols.studies import Consortium, make_rows
+
+from fedsdr.data import open_source, read_rows
+from fedsdr.disclosure import Ledger, Policy
+from fedsdr.exceptions import InputError, Refusal, SiteError
+from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
+from fedsdr.rows import MemoryRows, StreamedRows
+from fedsdr.rows.streamed_rows import batch_rows
+from fedsdr.terms import Terms
+
+
+def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
+    """Give the same rows in memory and in batches, with the same seed."""
+    columns = tuple(f"x{j}" for j in range(X.shape[1]))
+    starts = range(0, len(y), size)
+    streamed = StreamedRows(
+        lambda: ((X[i : i + size], y[i : i + size]) for i in starts),
+        np.random.default_rng(5),
+        "north",
+        columns,
+        memory,
+    )
+    return MemoryRows(X, y, np.random.default_rng(5), "north", columns), streamed
+
+
+def assert_close(found: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize("kernel", ["smooth", "slices", "pairs"])
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(20, 150),
+    size=st.integers(1, 160),
+    discrete=st.booleans(),
+    memory=st.sampled_from([1, 2000, 1 << 28]),
+)
+def test_moments_and_errors_are_those_of_rows_in_memory(
+    kernel, seed, n_rows, size, discrete, memory
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 3)) + 3.0
+    y = X[:, 0] + rng.normal(size=n_rows)
+    if discrete:
+        y = np.where(y > 3.0, "high", "low")
+    terms = Terms(
+        3,
+        kernel=kernel,
+        slice_size=5,
+        discrete=discrete,
+        n_folds=3,
+        max_votes=2,
+        validation_fraction=0.25,
+    )
+    own, streamed = twins(X, y, size, memory)
+    assert_close(streamed.moments(terms), own.moments(terms))
+    np.testing.assert_array_equal(streamed.hold_out(terms), own.hold_out(terms))
+    bases = [rng.normal(size=(3, k)) for k in (1, 2, 0, 3, 1)]
+    assert_close(streamed.errors(terms, bases), own.errors(terms, bases))
+    kept = rng.random(n_rows) < 0.7
+    found, expected = streamed.summarize(terms, kept), own.summarize(terms, kept)
+    assert found.allclose(expected)
+
+
+@pytest.mark.parametrize("memory", [1, 700, 1 << 28])
+def test_facts_are_those_of_rows_in_memory(memory, rng, tmp_path) -> None:
+    X = np.column_stack([rng.normal(size=90), np.arange(90) < 4, np.ones(90)])
+    own, streamed = twins(X, X[:, 0].round(), 7, memory)
+    gate = Ledger(tmp_path / "ledger")
+    seen = [
+        rows.observe(
+            RuleGate(Policy(), gate)._gate.observe,
+            own.columns,
+            discrete=True,
+            kernel="smooth",
+            n_folds=3,
+        )
+        for rows in (own, streamed)
+    ]
+    assert seen[0] == seen[1]
+    assert seen[0].minorities == {"x0": 90 - 1, "x1": 4, "x2": 0}
+
+
+def test_gaps_are_filled_alike(rng) -> None:
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    X[rng.random(40) < 0.2, 1] = np.nan
+    own, streamed = twins(X, y, 9)
+    terms = Terms(3)
+    with pytest.raises(InputError, match=r"1 column\(s\) of X, or y, have"):
+        streamed.check(terms)
+    for value in (0.5, -0.25):
+        assert_close(streamed.totals([1, 2]), own.totals([1, 2]))
+        for rows in (own, streamed):
+            rows.fill([1, 2], np.array([value, 0.0]))
+        assert_close(streamed.moments(terms), own.moments(terms))
+
+
+@pytest.mark.parametrize(
+    ("terms", "columns", "words"),
+    [
+        (Terms(4), (), "has 3 columns and the study 4"),
+        (Terms(3), ("x0", "z", "x2"), "column 'x1' where the study has 'z'"),
+    ],
+)
+def test_rows_of_another_study(terms, columns, words, rng) -> None:
+    for rows in twins(rng.normal(size=(9, 3)), rng.normal(size=9), 4):
+        with pytest.raises(InputError, match=words):
+            rows.check(terms, columns)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200, -1e200])
+def test_values_that_cannot_be_summed(bad, rng) -> None:
+    for place in ("X", "y"):
+        X, y = rng.normal(size=(9, 3)), rng.normal(size=9)
+        if place == "X":
+            X[7, 1] = bad
+        else:
+            y[7] = bad
+        for rows in twins(X, y, 4):
+            with pytest.raises(InputError, match="beyond all measure"):
+                rows.moments(Terms(3))
+
+
+def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
+    X = rng.normal(size=(9, 3))
+    for rows in twins(X, np.ones(9), 4):
+        with pytest.raises(SiteError, match="'north' has a constant y"):
+            rows.moments(Terms(3, strict=True))
+    for rows in twins(X, np.array(list("abcabcabc")), 4):
+        with pytest.raises(InputError, match="numeric y"):
+            rows.moments(Terms(3))
+
+
+# --- a study --------------------------------------------------------------------------
+
+
+def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
+    """One site reads its rows from a file while the study goes on."""
+    rows = make_rows(4, n_rows=80)
+    gate = lambda _: RuleGate(Policy(min_rows=10))  # noqa: E731
+    study = Consortium(rows, gate=gate, n_folds=2)
+    X, y = rows["site-00"]
+    names = [*study.study.columns, "y"]
+    np.savetxt(
+        tmp_path / "r.csv",
+        np.column_stack([X, y]),
+        delimiter=",",
+        header=",".join(names),
+        comments="",
+        fmt="%.17g",
+    )
+    source = open_source({"kind": "csv", "path": "r.csv"}, folder=tmp_path)
+    streamed = StreamedRows(
+        lambda: read_rows(source, names[:-1], "y", 9),
+        np.random.default_rng(7),
+        "site-00",
+        study.study.columns,
+    )
+    identity = study.identities["site-00"]
+    study.transport.parties["site-00"] = SecureSite(
+        "site-00", study.study, streamed, identity, study.gates["site-00"]
+    )
+    add = SecureSum(study.transport, study.study)
+    add.agree()
+    assert_close(add("moments", {}, study.study.terms.n_values), study.expected())
+    assert set(add.survivors) == set(rows)
+    with pytest.raises(Refusal, match="ROWS"):
+        RuleGate(Policy(min_rows=1000)).inspect(study.study, streamed)
+
+
+def test_batches_of_wide_rows_are_short() -> None:
+    assert batch_rows(10) == 65536
+    assert batch_rows(1000) == 4194
+    assert batch_rows(10**7) == 256
+
+
+# --- memory ---------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import numpy as np
+from fedsdr.data import open_source, read_rows
+from fedsdr.rows import StreamedRows
+from fedsdr.terms import Terms
+
+folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]
+names = [f"x{j}" for j in range(150)]
+source = open_source({"kind": kind, "path": path}, folder=folder)
+
+
+def peak():
+    # Not getrusage, which also counts the process that started this one.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if "VmHWM" in line)
+
+
+def sums(n_batches):
+    def read():
+        for count, batch in enumerate(read_rows(source, names, "y", 500)):
+            if count == n_batches:
+                return
+            yield batch
+    rows = StreamedRows(read, np.random.default_rng(0), memory=1 << 22)
+    rows.moments(Terms(150, kernel=how, n_folds=2))
+
+
+# Libraries and the parser's own buffers are there after a few batches.
+sums(n_batches=3) if how != "held" else next(read_rows(source, names, "y", 500))
+before = peak()
+if how == "held":
+    rows = list(read_rows(source, names, "y", 500))
+else:
+    sums(n_batches=None)
+print(peak() - before)
+"""
+
+
+@pytest.fixture(name="files", scope="module")
+def rows_in_files(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    X = np.random.default_rng(1).normal(size=(30_000, 150)).round(3)
+    columns = {f"x{j}": X[:, j] for j in range(150)}
+    table = pa.table({**columns, "y": X[:, 0] + X[:, 1] ** 3})
+    pv.write_csv(table, folder / "rows.csv")
+    # One row group: nothing in the file itself makes it easy.
+    pq.write_table(table, folder / "rows.parquet", row_group_size=len(X))
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")
+@pytest.mark.parametrize(
+    ("kind", "how"), [("csv", "smooth"), ("parquet", "slices"), ("parquet", "held")]
+)
+def test_memory_stays_far_below_the_size_of_the_rows(kind, how, files) -> None:
+    """More rows than a few batches cost next to no memory, however many they are."""
+    command = [sys.executable, "-c", PROGRAM, str(files), kind, f"rows.{kind}", how]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    more, held = int(done.stdout), 30_000 * 151 * 8
+    if how == "held":
+        # That the measurement would see rows which are held.
+        assert more > 0.9 * held
+    else:
+        assert more < held / 4, f"{more / 2**20:.0f} of {held / 2**20:.0f} MB"

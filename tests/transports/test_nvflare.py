@@ -1,0 +1,325 @@
+"""The adapter without processes: what it carries, and what it must not."""
+
+import json
+import logging
+import stat
+import tempfile
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "nvflare",
+    reason="the extra fedsdr[federation] is not installed",
+    exc_type=ImportError,
+)
+
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.shareable import Shareable, make_reply
+
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols.wire import decode, encode
+from fedsdr.transports.nvflare import envelope
+from fedsdr.transports.nvflare.executor import SiteExecutor
+from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
+from fedsdr.transports.nvflare.jobs import write_job
+from fedsdr.transports.nvflare.kits import (
+    check_kit,
+    read_address,
+    read_site_name,
+    secure_server,
+)
+from fedsdr.transports.nvflare.node_settings import (
+    CONTROLLER,
+    EXECUTOR,
+    SITE_FILE,
+    TASK,
+)
+from fedsdr.transports.nvflare.progress import Progress, read_progress
+from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
+
+SITES = ("east", "north", "south")
+SECRET = "patient 4711 weighs 83.5"
+
+
+class Site:
+    """A party that answers, refuses or breaks down, as it is told."""
+
+    def handle(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """Do what the message's name says."""
+        if name == "refuse":
+            raise Refusal("DISCLOSURE", "a rule of this site")
+        if name == "unfit":
+            raise InputError("2 rows are too few")
+        if name == "break":
+            raise KeyError(SECRET)
+        return {"name": name, "twice": 2 * payload["x"]}
+
+
+class Executor(SiteExecutor):
+    """With a site that has no files."""
+
+    def open_party(self) -> Site:
+        """Make the site."""
+        return Site()
+
+
+def ask(executor: SiteExecutor, name: str, message: Any, task: str = TASK) -> Shareable:
+    sent = envelope.pack_request(name, message)
+    return executor.execute(task, sent, None, None)
+
+
+def test_site_answers_in_the_bytes_of_the_wire() -> None:
+    reply = ask(Executor(), "double", encode({"x": np.arange(3.0)}))
+    payload, size = envelope.read_reply(reply)
+    np.testing.assert_array_equal(payload["twice"], [0.0, 2.0, 4.0])
+    assert size == len(reply[envelope.MESSAGE])
+    assert decode(reply[envelope.MESSAGE])["name"] == "double"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("refuse", "DISCLOSURE"), ("unfit", "INPUT"), ("break", "INTERNAL")],
+)
+def test_only_a_code_leaves_a_site(
+    name: str, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        reply = ask(Executor(), name, encode({}))
+    assert envelope.read_reply(reply) == code
+    assert {key: reply[key] for key in reply if key.startswith("fedsdr")} == {
+        envelope.CODE: code
+    }
+    assert SECRET not in repr(reply)
+    assert code in caplog.text
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("message", [b"\xc1", "text", None, 7, b""])
+def test_site_refuses_what_is_no_message(message: Any) -> None:
+    assert envelope.read_reply(ask(Executor(), "double", message)) == "MALFORMED"
+
+
+def test_site_knows_one_task() -> None:
+    reply = ask(Executor(), "double", encode({"x": 1}), task="train")
+    assert reply.get_return_code() == ReturnCode.TASK_UNKNOWN
+    assert envelope.read_reply(reply) == "INTERNAL"
+
+
+def test_site_file_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SITE_FILE, raising=False)
+    assert (
+        envelope.read_reply(ask(SiteExecutor(), "secure.agree", encode({}))) == "INPUT"
+    )
+    with pytest.raises(TypeError):
+        SiteExecutor("/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (None, "INTERNAL"),
+        ({"fedsdr.message": encode({})}, "INTERNAL"),
+        (make_reply(ReturnCode.EXECUTION_EXCEPTION), "INTERNAL"),
+        (envelope.pack_code("whatever a site wants to say"), "MALFORMED"),
+        (envelope.pack_code(["DISCLOSURE"]), "MALFORMED"),
+        (envelope.pack_reply("text"), "MALFORMED"),
+        (envelope.pack_reply(b"\xc1"), "MALFORMED"),
+        (Shareable(), "MALFORMED"),
+    ],
+)
+def test_coordinator_trusts_no_reply(reply: Any, code: str) -> None:
+    assert envelope.read_reply(reply) == code
+
+
+class Controller:
+    """Hands tasks to sites in threads, as NVFLARE does."""
+
+    def __init__(
+        self, silent: tuple[str, ...] = (), dead: tuple[str, ...] = ()
+    ) -> None:
+        self.silent, self.dead = silent, dead
+        self.cancelled: list[str] = []
+
+    def send(self, task: Any, targets: list[str], **options: Any) -> None:
+        """Let a site answer, unless it is silent or dead."""
+        (site,) = targets
+        task.site = site
+        if site in self.silent:
+            return
+        if site in self.dead:
+            task.completion_status = "client_dead"
+            return
+        client_task = SimpleNamespace(
+            client=SimpleNamespace(name=site),
+            result=Executor().execute(TASK, task.data, None, None),
+        )
+        arguments = (client_task, None)
+        threading.Thread(target=task.result_received_cb, args=arguments).start()
+
+    def cancel_task(self, task: Any) -> None:
+        """Remember what was cancelled."""
+        self.cancelled.append(task.site)
+
+
+def connect(
+    folder: Path, controller: Controller, *, stop: bool = False
+) -> TaskExchange:
+    clients = [SimpleNamespace(name=site) for site in SITES]
+    engine = SimpleNamespace(get_clients=lambda: clients)
+    context = SimpleNamespace(get_engine=lambda: engine)
+    abort = SimpleNamespace(triggered=stop)
+    return TaskExchange(controller, context, abort, Progress(folder))
+
+
+def test_exchange_collects_answers(tmp_path: Path) -> None:
+    exchange = connect(tmp_path, Controller())
+    payloads = {site: {"x": i} for i, site in enumerate(SITES)}
+    replies, failures = exchange("double", payloads, 10.0)
+    assert {site: reply["twice"] for site, reply in replies.items()} == {
+        "east": 0,
+        "north": 2,
+        "south": 4,
+    }
+    assert failures == {}
+    seen = read_progress(tmp_path)
+    assert seen is not None
+    assert (seen.exchange, seen.message, seen.state) == (1, "double", "running")
+    assert seen.sites == dict.fromkeys(SITES, "answered")
+    assert seen.sent["east"] == len(encode({"x": 0}))
+    assert seen.received["east"] == len(encode({"name": "double", "twice": 0}))
+
+
+def test_exchange_tells_failures_apart(tmp_path: Path) -> None:
+    controller = Controller(silent=("south",), dead=("north",))
+    exchange = connect(tmp_path, controller)
+    asked = {site: {} for site in (*SITES, "absent")}
+    replies, failures = exchange("refuse", asked, 0.5)
+    assert replies == {}
+    assert failures == {
+        "east": "DISCLOSURE",
+        "north": "TIMEOUT",
+        "south": "TIMEOUT",
+        "absent": "TIMEOUT",
+    }
+    assert "south" in controller.cancelled
+    assert "north" not in controller.cancelled
+    seen = read_progress(tmp_path)
+    assert seen is not None
+    assert seen.sites == failures
+
+
+def test_exchange_ends_with_the_job(tmp_path: Path) -> None:
+    exchange = connect(tmp_path, Controller(silent=SITES), stop=True)
+    with pytest.raises(AbortedError):
+        exchange("double", {site: {"x": 1} for site in SITES}, 60.0)
+
+
+def test_a_full_disk_loses_no_answer(tmp_path: Path) -> None:
+    exchange = connect(tmp_path / "missing", Controller())
+    replies, failures = exchange("double", {"east": {"x": 1}}, 10.0)
+    assert (set(replies), failures) == ({"east"}, {})
+
+
+@pytest.fixture(scope="module")
+def kits(tmp_path_factory: pytest.TempPathFactory) -> Kits:
+    folder = tmp_path_factory.mktemp("provision") / "kits"
+    return provision(Network("My Study!", SITES, "127.0.0.1", 18002), folder)
+
+
+def test_kits_restrict_what_a_node_does(kits: Kits) -> None:
+    for site in SITES:
+        local = kits.site(site) / "local"
+        resources = json.loads((local / "resources.json").read_text())
+        assert resources["class_allow_list"] == [EXECUTOR]
+        assert resources["class_list_enforcement_mode"] == "enforce"
+        assert resources["allow_log_streaming"] is False
+        paths = [component["path"] for component in resources["components"]]
+        assert not any("logging" in path for path in paths)
+        rights = json.loads((local / "authorization.json").read_text())["permissions"]
+        assert set(rights) == {"lead", "member"}
+        assert rights["lead"]["byoc"] == rights["lead"]["shell_commands"] == "none"
+        assert rights["member"] == {"view": "any"}
+        assert read_site_name(kits.site(site)) == site
+        assert read_address(kits.site(site)) == ("127.0.0.1", 18002)
+    text = (kits.server / "local" / "resources.json").read_text()
+    assert json.loads(text)["class_allow_list"] == [CONTROLLER]
+    assert str(kits.server.resolve() / "storage" / "jobs") in text
+    assert f"{tempfile.gettempdir()}/nvflare" not in text
+
+
+def test_keys_are_for_their_owner(kits: Kits) -> None:
+    keys = [*kits.folder.rglob("*.key"), *(kits.folder / "authority").iterdir()]
+    assert len(keys) == len(SITES) + 3
+    for path in keys:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kits.folder.stat().st_mode) == 0o700
+    admin = json.loads((kits.analyst / "startup" / "fed_admin.json").read_text())
+    assert admin["admin"]["username"] == ANALYST
+
+
+def test_loosened_kit_is_not_started(tmp_path: Path) -> None:
+    kits = provision(Network("study", SITES), tmp_path / "kits")
+    kit = kits.site("east")
+    check_kit(kit, server=False)
+    with pytest.raises(InputError, match="coordinator's kit"):
+        check_kit(kit, server=True)
+    rights = kit / "local" / "authorization.json"
+    kept = rights.read_text()
+    rights.write_text(kept.replace('"byoc": "none"', '"byoc": "any"'))
+    with pytest.raises(InputError, match="allows more"):
+        check_kit(kit, server=False)
+    rights.write_text(kept)
+    resources = kit / "local" / "resources.json"
+    resources.write_text(resources.read_text().replace(EXECUTOR, "*"))
+    with pytest.raises(InputError, match="does not restrict"):
+        check_kit(kit, server=False)
+    with pytest.raises(InputError, match="not empty"):
+        provision(Network("study", SITES), tmp_path / "kits")
+
+
+def test_server_keeps_its_jobs_where_it_is(tmp_path: Path) -> None:
+    kits = provision(Network("study", SITES), tmp_path / "kits")
+    moved = kits.server.rename(tmp_path / "elsewhere")
+    secure_server(moved)
+    text = (moved / "local" / "resources.json").read_text()
+    assert str(moved / "storage" / "jobs") in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"sites": ("east", "a b")}, "'a b' cannot be the name"),
+        ({"sites": ("east", "server")}, "'server' cannot be the name"),
+        ({"sites": ("east", "east")}, "same name"),
+        ({"sites": ()}, "no sites"),
+        ({"port": 70000}, "not a port"),
+    ],
+)
+def test_network_is_checked(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Network(**{"name": "study", "sites": SITES, **changes})
+
+
+def test_job_has_no_code_and_no_arguments(tmp_path: Path) -> None:
+    job = write_job(tmp_path, "study", SITES, minimum=2)
+    files = sorted(p.relative_to(job) for p in job.rglob("*") if p.is_file())
+    config = Path("app/config")
+    assert files == [
+        config / "config_fed_client.json",
+        config / "config_fed_server.json",
+        Path("meta.json"),
+    ]
+    client = json.loads((job / files[0]).read_text())
+    server = json.loads((job / files[1]).read_text())
+    (executor,) = client["executors"]
+    assert executor == {"tasks": [TASK], "executor": {"path": EXECUTOR, "args": {}}}
+    (workflow,) = server["workflows"]
+    assert (workflow["path"], workflow["args"]) == (CONTROLLER, {})
+    meta = json.loads((job / "meta.json").read_text())
+    assert meta["min_clients"] == 2
+    assert meta["deploy_map"] == {"app": ["server", *SITES]}

@@ -1,0 +1,1 @@
+"""Small programs for people who work on fedsdr."""
