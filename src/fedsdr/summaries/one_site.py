@@ -3,8 +3,8 @@
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.inputs import check_rows
 from fedsdr.summaries.kernels import between_slices, gram, within_pairs
@@ -115,7 +115,7 @@ def summarize(
         on_degenerate=on_degenerate,
         site=site,
     )
-    centred = _centre(X)
+    centred = centre(X)[0]
     scatter = gram(centred)
     ranks = weights.ranks
     if weights.form == "none":
@@ -139,10 +139,30 @@ def summarize(
     return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
 
 
-def _centre(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Subtract the column means, twice."""
-    # The first mean carries a rounding error of the size of the column, the second
-    # one of the size of its spread: columns with large means lose no digits.
-    centred = X - X.mean(axis=0)
-    centred -= centred.mean(axis=0)
-    return centred
+def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
+    """Subtract the column means, twice.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    out : ndarray of shape (n_rows, n_features), optional
+        Where to write; may be `X` itself.
+
+    Returns
+    -------
+    centred : ndarray of shape (n_rows, n_features)
+        Rows about their mean.
+    mean : ndarray of shape (n_features,)
+        Column means.
+
+    Notes
+    -----
+    The first mean carries a rounding error of the size of the column, the second one
+    of the size of its spread: columns with large means lose no digits.
+    """
+    mean = X.mean(axis=0)
+    centred = np.subtract(X, mean, out=out)
+    rest = centred.mean(axis=0)
+    centred -= rest
+    return centred, mean + rest

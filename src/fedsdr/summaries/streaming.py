@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
 from fedsdr.summaries.kernels import gram
+from fedsdr.summaries.one_site import centre
 from fedsdr.summaries.polynomials import RankPolynomials
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary
@@ -74,12 +75,8 @@ class Moments:
             They are written to.
         """
         if len(rows):
-            mean = rows.mean(axis=0)
-            rows -= mean
-            # The second mean is the rounding error of the first, see `summarize`.
-            rest = rows.mean(axis=0)
-            rows -= rest
-            self._merge(len(rows), mean + rest, rows.T @ rows)
+            _, mean = centre(rows, out=rows)
+            self._merge(len(rows), mean, rows.T @ rows)
 
     def merge(self, other: "Moments") -> None:
         """Add the rows that others are the moments of.

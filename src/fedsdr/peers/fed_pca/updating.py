@@ -4,6 +4,7 @@ import numpy as np
 
 from fedsdr.peers.fed_pca.rank_adaption import Matrix, RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace, add_columns
+from fedsdr.summaries.one_site import centre
 
 
 def update(
@@ -53,12 +54,8 @@ def update(
     weight = old.weight + n_rows
     mean, columns = old.mean, rows.T
     if center:
-        centre = rows.mean(axis=0)
-        centred = rows - centre
-        # Removes the rounding error that a large mean leaves in the first pass.
-        rounding = centred.mean(axis=0)
-        centred -= rounding
-        shift = centre + rounding - old.mean
+        centred, own_mean = centre(rows)
+        shift = own_mean - old.mean
         mean = old.mean + shift * (n_rows / weight)
         between = np.sqrt(old.weight * n_rows / weight) * shift
         columns = np.vstack([centred, between]).T

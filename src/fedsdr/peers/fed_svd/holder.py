@@ -20,6 +20,7 @@ from fedsdr.peers.fed_svd.svd_terms import (
 )
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum.masks import SEED_BYTES
+from fedsdr.summaries.one_site import centre
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,11 +191,7 @@ class Holder:
     def _share(self, payload: Payload) -> Payload:
         check_keys(payload)
         rotation = self.masks.rotation
-        own = self._X.mean(axis=0)
-        centred = self._X - own
-        # Removes the rounding error that a large mean leaves in the first pass.
-        rounding = centred.mean(axis=0)
-        own, centred = own + rounding, centred - rounding
+        centred, own = centre(self._X)
         weight = len(self._X) / self.masks.n_columns
         masked = self.masks.hide(rotation.apply(weight * own), "share")
         self._own, self._left = rotation.apply(own), rotation.apply(centred.T)

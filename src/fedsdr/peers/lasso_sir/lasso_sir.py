@@ -21,6 +21,7 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
 from fedsdr.selection import orthonormal
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.summaries import is_discrete, slice_labels
+from fedsdr.summaries.one_site import centre
 
 # Below these a column is constant (its spread over its largest entry), and a unit
 # vector lies in the span of others (its length outside of it).
@@ -255,9 +256,7 @@ def _slices(y: NDArray[Any], n_slices: int, *, discrete: bool) -> NDArray[np.int
 
 def _centre_and_scale(rows: Matrix, *, standardize: bool) -> tuple[Matrix, Matrix]:
     """Centre columns, set constant ones to zero, and say what to divide them by."""
-    columns = rows - rows.mean(axis=0)
-    # Once more, for columns with large means: the first mean carries rounding.
-    columns -= columns.mean(axis=0)
+    columns, _ = centre(rows)
     spread = np.sqrt((columns**2).mean(axis=0))
     usable = spread > CONSTANT * np.abs(rows).max(axis=0)
     if not usable.any():

@@ -12,6 +12,7 @@ from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.selection import bic_dimension
 from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
+from fedsdr.summaries.one_site import centre
 from fedsdr.terms import Terms
 
 
@@ -98,8 +99,7 @@ class PaperSite:
     def _mask(self, payload: Payload) -> Payload:
         """Algorithm 2: rotate the centred rows from both sides."""
         X = self._rows.X[self._kept(payload["fitting"])]
-        centred = X - X.mean(axis=0)
-        centred -= centred.mean(axis=0)
+        centred, _ = centre(X)
         gaussian = self._rows.generator.standard_normal((len(X), len(X)))
         own_rotation = np.linalg.qr(gaussian)[0]
         return {"rotated": payload["rotation"] @ centred.T @ own_rotation}
