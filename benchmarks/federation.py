@@ -25,7 +25,7 @@ from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.result import Result
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.study import conduct, open_site
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"

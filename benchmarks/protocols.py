@@ -25,7 +25,7 @@ from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 RESULTS = Path(__file__).parent / "results"
 # Tolerances of the paper's protocol, by setting; setting 3 is slow at the smallest.

@@ -7,14 +7,12 @@ from fedsdr.peers.fed_svd.svd_schema import FEDSVD
 from fedsdr.peers.paper.paper_schema import PAPER
 from fedsdr.protocols.schema import MessageSpec, Schema
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.protocols.sums.sums_schema import SUMS
 
 #: All messages that the package can send.
-MESSAGES = Schema(*SECURE, *SUMS, *PAPER, *FEDSVD)
+MESSAGES = Schema(*SECURE, *PAPER, *FEDSVD)
 
 _TITLES = {
     "secure": "`secure`: sums under masks",
-    "sums": "`sums`: sums in the open, for sites of one analyst",
     "paper": "`paper`: the paper's Algorithms 1 and 2, for comparison",
     "fedsvd": "`fedsvd`: the masked singular value decomposition",
 }

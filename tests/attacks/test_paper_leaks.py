@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fedsdr.estimators.sites import split_sites
+from fedsdr.rows import split_sites
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 D, RHO = 40, 0.05

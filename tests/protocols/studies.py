@@ -8,7 +8,7 @@ import numpy as np
 from fedsdr.protocols.secure import OpenGate, SecureSite, Study
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]

@@ -17,7 +17,7 @@ from fedsdr.protocols.secure import secure_schema
 from fedsdr.protocols.sums import sums_schema
 from fedsdr.secure_sum.round_secrets import seal
 from fedsdr.secure_sum.sharing import split
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

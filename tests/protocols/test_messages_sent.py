@@ -8,7 +8,7 @@ from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
 from fedsdr import FedSSIR
-from fedsdr.estimators.sites import split_sites
+from fedsdr.rows import split_sites
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.masked_svd import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
@@ -16,7 +16,7 @@ from fedsdr.protocols.secure import SecureSum
 from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
 from fedsdr.selection import Choices, estimate
 from fedsdr.simulate import make_setting
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 ASKERS = ("coordinator", "authority", "server")

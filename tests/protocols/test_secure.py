@@ -16,7 +16,7 @@ from fedsdr.protocols.secure.secure_coordinator import check_counts
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 RESULT = {
     "directions": np.eye(4)[:, :1],

@@ -19,7 +19,7 @@ from fedsdr.exceptions import InputError, Refusal, SiteError
 from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -198,7 +198,7 @@ from pathlib import Path
 import numpy as np
 from fedsdr.data import open_source, read_rows
 from fedsdr.rows import StreamedRows
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]
 names = [f"x{j}" for j in range(150)]

@@ -5,7 +5,7 @@ import pytest
 
 from fedsdr.exceptions import InputError
 from fedsdr.selection import bic_dimension, elect_dimension, sparse_dimension
-from fedsdr.selection.universal import universal_penalty
+from fedsdr.selection.penalties import universal_penalty
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import Summary, summarize
 

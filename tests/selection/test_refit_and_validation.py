@@ -6,8 +6,8 @@ from scipy.linalg import eigh
 
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance
-from fedsdr.selection import leading_directions, moment_score, refit_directions
-from fedsdr.selection.estimate import orthonormal
+from fedsdr.estimation import leading_directions, orthonormal, refit_directions
+from fedsdr.selection import moment_score
 from fedsdr.summaries import prediction_errors, summarize
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import between_slices, within_pairs
-from fedsdr.summaries.polynomials import rank_polynomials
+from fedsdr.summaries.kernels import rank_polynomials
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
 from fedsdr.summaries import Summary, summarize
-from fedsdr.summaries.polynomials import RankPolynomials
+from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.streaming import Part, reduce_rows, summarize_parts
-from fedsdr.summaries.weights import weigh
+from fedsdr.summaries.slicing import weigh
 
 KERNELS = ("smooth", "slices", "pairs")
 

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.summaries.slicing import MIN_ROWS, count_slices, cut_ordered, dense_ranks
+from fedsdr.summaries.slicing import (
+    MIN_ROWS,
+    Kernel,
+    Slices,
+    count_slices,
+    cut_ordered,
+    dense_ranks,
+)
 
 #: Gives arrays a keyed fingerprint, see `fedsdr.disclosure.Ledger.fingerprint`.
 Fingerprint = Callable[[NDArray[Any]], str]
@@ -68,9 +75,7 @@ def observe(
     columns: Sequence[str],
     *,
     discrete: bool,
-    kernel: str,
-    slice_size: int = 20,
-    n_slices: int | None = None,
+    kernel: Kernel,
     n_folds: int = 0,
     validation_fraction: float = 0.0,
     target: str = "y",
@@ -88,12 +93,8 @@ def observe(
         Names of the columns of X, all different.
     discrete : bool
         Whether y holds classes.
-    kernel : {"smooth", "slices", "pairs"}
+    kernel : Smooth, Slices or Pairs
         Kind of kernel.
-    slice_size : int, default=20
-        Rows in a slice.
-    n_slices : int or None, default=None
-        Number of slices; overrides `slice_size`.
     n_folds : int, default=0
         Folds whose sums are told as well; 0 for none.
     validation_fraction : float, default=0.0
@@ -127,8 +128,8 @@ def observe(
     smallest: int | None = None
     if discrete:
         smallest = int(np.bincount(dense_ranks(y)).min())
-    elif kernel == "slices" and n_rows >= MIN_ROWS:
-        smallest = _smallest_slice(y, part, slice_size, n_slices)
+    elif isinstance(kernel, Slices) and n_rows >= MIN_ROWS:
+        smallest = _smallest_slice(y, part, kernel)
     named = dict(zip(columns, np.ascontiguousarray(X.T), strict=True))
     prints, target_print = {}, {}
     if fingerprint is not None:
@@ -156,16 +157,14 @@ def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int
     return min(parts)
 
 
-def _smallest_slice(
-    y: NDArray[Any], part: int, slice_size: int, n_slices: int | None
-) -> int:
+def _smallest_slice(y: NDArray[Any], part: int, slices: Slices) -> int:
     with warnings.catch_warnings():
         # Whoever computes the kernel will say that slices are short.
         warnings.simplefilter("ignore", SiteWarning)
-        labels = cut_ordered(y, count_slices(len(y), slice_size, n_slices))
+        labels = cut_ordered(y, count_slices(len(y), slices))
         smallest = int(np.bincount(labels).min())
         if MIN_ROWS <= part < len(y):
-            smallest = min(smallest, part // count_slices(part, slice_size, n_slices))
+            smallest = min(smallest, part // count_slices(part, slices))
     return smallest
 
 

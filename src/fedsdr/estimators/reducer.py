@@ -1,5 +1,6 @@
 """What all reducers share: transform, names, tags."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fedsdr.exceptions import InputError
 from fedsdr.summaries import check_target
 from fedsdr.summaries.slicing import MIN_ROWS
 
@@ -45,9 +48,18 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Check rows and responses with scikit-learn's own validation."""
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
-        rows, responses = validate_data(
-            self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
-        )
+        try:
+            rows, responses = validate_data(
+                self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
+            )
+        except ValueError as error:
+            # The text of numpy's error shows a value.
+            if "could not convert" not in str(error):
+                raise
+            raise InputError(
+                f"{_text_column(X)} holds text, and X must hold numbers: encode it "
+                "first, for example with sklearn.preprocessing.OneHotEncoder"
+            ) from None
         return rows, responses
 
     def _feature_names(self) -> tuple[str, ...]:
@@ -64,3 +76,42 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Make a Generator from what scikit-learn calls a random state.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        As users pass it.
+
+    Returns
+    -------
+    numpy.random.Generator
+        Equal for equal integers.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, Integral):
+        return np.random.default_rng(int(random_state))
+    check_random_state(random_state)  # raises, in scikit-learn's words
+    return np.random.default_rng()
+
+
+def _text_column(X: Any) -> str:
+    """Find the first column that cannot be read as numbers."""
+    if hasattr(X, "columns"):
+        columns = [(repr(str(name)), X[name]) for name in X.columns]
+    else:
+        columns = [(str(j), column) for j, column in enumerate(np.asarray(X).T)]
+    for name, values in columns:
+        try:
+            np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f"column {name}"
+    return "a column"

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr import SSIRCV, LassoSIR
+from fedsdr.estimation import refit_directions
 from fedsdr.estimators import FedSSIR
 from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.reproduction.experiment import Task
 from fedsdr.reproduction.methods import WAYS
-from fedsdr.selection import refit_directions
-from fedsdr.selection.validation import candidates_on_path
+from fedsdr.selection.penalties import candidates_on_path
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries import Summary, summarize
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,8 @@ from fedsdr.exceptions import InputError
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
 from fedsdr.protocols.secure import Folder, SecureSum
-from fedsdr.protocols.sums import SumsCoordinator
-from fedsdr.result import Result, make_result
-from fedsdr.selection import estimate
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.result import Result
+from fedsdr.run import run
 from fedsdr.study.checked_files import write_atomically
 from fedsdr.study.study_file import StudyFile, read_study
 
@@ -139,28 +137,14 @@ class _Run:
 
     def compute(self) -> Result:
         """Ask for the sums and estimate."""
-        coordinator = SumsCoordinator(self.add, self.study.terms)
-        settings = self.study_file.settings()
-        means = None
-        if self.study.imputed:
-            means = coordinator.means(len(self.study.imputed))
-            filled = dict(zip(self.study.imputed, means.tolist(), strict=True))
-            settings["preprocessing"]["filled_with"] = filled
         model = self.study_file.model
-        with single_threaded_blas():
-            evidence = coordinator.evidence(means)
-            settings["sites"] = list(self.add.survivors)
-            generator = np.random.default_rng(model.seed)
-            found = estimate(evidence, model.choices(), generator)
+        found = run(self.add, model.method, np.random.default_rng(model.seed))
         self.tell(Step("estimate"))
-        total = evidence.total
-        return make_result(
-            found,
-            self.study.columns,
-            n_rows=total.n_rows,
-            n_sites=total.n_sites,
-            settings=settings,
-        )
+        settings = self.study_file.settings()
+        settings["sites"] = list(self.add.survivors)
+        if "filled_with" in found.settings:
+            settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
+        return replace(found, settings=settings)
 
     def earlier_result(self) -> Result | None:
         """Find the result of an earlier call, which only has to be sent again."""

@@ -10,6 +10,7 @@ from fedsdr.disclosure import Ledger, LedgerError, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import RuleGate
 from fedsdr.protocols.secure.secure_site import check_range, fill_with_own_means
+from fedsdr.questions import MomentsOf
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import Profile
@@ -110,7 +111,8 @@ def dry_run(site_file: str | Path) -> DryRun:
 def _try_sums(study: StudyFile, rows: Rows) -> None:
     """Compute what would be masked, to see whether it can be."""
     agreed = study.to_study()
+    question = MomentsOf(agreed.terms)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        values = rows.moments(agreed.terms)
+        values = question.pack(question.compute(rows))
     check_range(values, len(agreed.columns), len(agreed.sites), agreed.ring)

@@ -16,6 +16,7 @@ from pydantic import (
 
 from fedsdr.disclosure.requests import canonical
 from fedsdr.exceptions import InputError
+from fedsdr.method import Variables
 from fedsdr.protocols.secure import Study
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
@@ -179,12 +180,12 @@ class StudyFile(BaseModel):
             Whose digest covers everything in the file but comments and layout.
         """
         plain = {key: value for key, value in self.content().items() if key != "sites"}
-        discrete = self.target.type == "category"
+        variables = Variables(self.features, self.target.type == "category")
         return Study(
             self.name,
             self.features,
             self.target.name,
-            self.model.terms(len(self.features), discrete=discrete),
+            self.model.method.terms(variables),
             {name: bytes.fromhex(key) for name, key in self.sites.roster.items()},
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),

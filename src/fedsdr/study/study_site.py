@@ -11,7 +11,8 @@ from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import InputError, fixed_code
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import RuleGate, SecureSite
-from fedsdr.result import Result, provenance
+from fedsdr.result import Result
+from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
 from fedsdr.study.checked_files import CheckError, write_atomically
 from fedsdr.study.site_data import SiteData

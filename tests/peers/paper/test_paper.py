@@ -12,7 +12,7 @@ from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.protocols import Refusal
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from fedsdr.estimators.parameters import random_generator
+from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.peers.components import Components
 from fedsdr.peers.fed_pca import Subspace

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.estimators.sites import group_by_site
 from fedsdr.exceptions import InputError
 from fedsdr.peers.fed_pca import (
     Privacy,
@@ -20,6 +19,7 @@ from fedsdr.peers.fed_pca import (
     private_update,
     update,
 )
+from fedsdr.rows.memory_rows import group_by_site
 from fedsdr.solver.threads import single_threaded_blas
 
 TREES = {"balanced": balanced_tree, "chain": chain_tree}

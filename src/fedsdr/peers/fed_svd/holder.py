@@ -20,7 +20,7 @@ from fedsdr.peers.fed_svd.svd_terms import (
 )
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum.masks import SEED_BYTES
-from fedsdr.summaries.one_site import centre
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(frozen=True, slots=True, eq=False)

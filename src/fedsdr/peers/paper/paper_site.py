@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.method import Terms
 from fedsdr.peers.paper.paper_schema import PAPER
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.selection import bic_dimension
 from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
-from fedsdr.summaries.one_site import centre
-from fedsdr.terms import Terms
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
+from fedsdr.estimation import orthonormal
+from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import ConvergenceWarning, InputError, WeakSignalWarning
 from fedsdr.peers.ssir_cv.cross_validation import CrossValidation, cross_validate
 from fedsdr.peers.ssir_cv.penalised_fits import (
@@ -21,7 +21,6 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_certified,
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
-from fedsdr.selection import orthonormal
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.summaries import Summary
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from fedsdr.disclosure import subject_of
 from fedsdr.exceptions import InputError
+from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
 from fedsdr.secure_sum.identity import Roster
-from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,11 @@ class Study:
         return tuple(sorted(self.roster))
 
     @property
-    def filled(self) -> list[int]:
-        """Places of the columns whose gaps are filled."""
-        return [j for j, name in enumerate(self.columns) if name in self.imputed]
+    def variables(self) -> Variables:
+        """What is known about the data before anything is asked."""
+        return Variables(
+            self.columns, self.terms.discrete, self.imputed, self.terms.strict
+        )
 
     @property
     def digest(self) -> str:

@@ -9,6 +9,7 @@ from fedsdr.disclosure import Facts, Ledger, Policy, ReleaseRequest, Violation
 from fedsdr.disclosure.chain import Stage
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.secure.agreed_study import Study
+from fedsdr.questions import MomentsOf
 from fedsdr.rows.site_rows import Rows
 
 
@@ -185,15 +186,13 @@ class RuleGate:
             study.columns,
             discrete=terms.discrete,
             kernel=terms.kernel,
-            slice_size=terms.slice_size,
-            n_slices=terms.n_slices,
             n_folds=terms.n_folds,
             validation_fraction=terms.validation_fraction,
             target=study.target,
         )
         subject = study.subject("moments", b"")
         request = ReleaseRequest(
-            study.digest, "moments", subject, study.sites, terms.n_values
+            study.digest, "moments", subject, study.sites, MomentsOf(terms).n_values
         )
         found = disclosure.review(facts, request, self._gate.policy, self._gate.ledger)
         return facts, found

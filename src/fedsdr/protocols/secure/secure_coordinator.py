@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
     Exchange,
     Failures,
@@ -29,6 +30,7 @@ from fedsdr.protocols.secure.readers import (
 )
 from fedsdr.protocols.secure.saved_sums import NotSaved, State
 from fedsdr.protocols.wire import encode
+from fedsdr.questions import Question, Sum
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
     keys_message,
@@ -88,8 +90,29 @@ class SecureSum:
         replies = self._ask("secure.agree", dict.fromkeys(self.study.sites, payload))
         return tuple(replies)
 
-    def __call__(self, statistic: str, request: Payload, n_values: int) -> Vector:
+    @property
+    def variables(self) -> Variables:
+        """What is known about the data beforehand."""
+        return self.study.variables
+
+    def __call__(self, question: Question[Sum]) -> Sum:
         """Ask for one sum.
+
+        Parameters
+        ----------
+        question : Question
+            What to add.
+
+        Returns
+        -------
+        object
+            Sum over the sites that stayed; an `IncompleteError` if they were too few.
+        """
+        vector = self.add(question.name, question.request(), question.n_values)
+        return question.unpack(vector)  # type: ignore[no-any-return]
+
+    def add(self, statistic: str, request: Payload, n_values: int) -> Vector:
+        """Add vectors of numbers over the sites.
 
         Parameters
         ----------
@@ -103,7 +126,7 @@ class SecureSum:
         Returns
         -------
         ndarray of shape (n_values,)
-            Sum over the sites that stayed; an `IncompleteError` if they were too few.
+            Sum over the sites that stayed.
         """
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
         name = f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}"

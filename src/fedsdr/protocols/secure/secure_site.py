@@ -1,7 +1,8 @@
 """What a site does: add its sums under masks, and let out nothing else."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from fedsdr.protocols.secure.readers import (
 )
 from fedsdr.protocols.secure.release_gate import Gate, Release
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.protocols.sums.plain import check_bases
 from fedsdr.protocols.wire import encode
+from fedsdr.questions import CandidateErrors, MomentsOf, Question, read_question
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Context, FixedPoint, Identity, SumSite
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES
@@ -34,8 +35,7 @@ class _Round:
 
     party: SumSite
     release: Release
-    bases: list[Vector] = field(default_factory=list)
-    means: Vector | None = None
+    question: Question[Any]
     values: Vector | None = None
 
 
@@ -147,7 +147,8 @@ class SecureSite:
             raise Refusal("ORDER", "secure.agree comes first")
         if read_text(number) in self._used:
             raise Refusal("ORDER", "this round has been")
-        bases, means = self._read_request(statistic, request)
+        places = self._study.variables.filled_places
+        asked = read_question(statistic, request, self._study.terms, places)
         # The question as the coordinator hashes it: sites that were asked different
         # ones sign different keys, and cannot go on with each other.
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
@@ -157,32 +158,8 @@ class SecureSite:
         release = Release(self._study.digest, number, statistic, subject)
         reply = asdict(party.keys())
         self._used.add(number)
-        self._round = _Round(party, release, bases, means)
+        self._round = _Round(party, release, asked)
         return reply
-
-    def _read_request(
-        self, statistic: str, request: Payload
-    ) -> tuple[list[Vector], Vector | None]:
-        if not isinstance(request, dict):
-            raise Refusal("MALFORMED")
-        if statistic == "means" and self._study.imputed and request == {}:
-            return [], None
-        rest = dict(request)
-        means = self._read_means(rest) if self._study.imputed else None
-        if statistic == "moments" and rest == {}:
-            return [], means
-        if statistic == "errors" and self._study.terms.validation_fraction > 0.0:
-            return check_bases(rest, self._study.terms), means
-        raise Refusal("MALFORMED")
-
-    def _read_means(self, rest: Payload) -> Vector:
-        means = rest.pop("means", None)
-        shape = (len(self._study.imputed),)
-        if not isinstance(means, np.ndarray) or means.shape != shape:
-            raise Refusal("MALFORMED")
-        if not np.isfinite(means).all():
-            raise Refusal("MALFORMED")
-        return means
 
     def _share(self, payload: Payload) -> Payload:
         going, keys = self._fields(payload, "keys")
@@ -191,7 +168,7 @@ class SecureSite:
     def _mask(self, payload: Payload) -> Payload:
         going, boxes = self._fields(payload, "boxes")
         checked = read_by_site(boxes)
-        values = self._compute(going)
+        values = self._compute(going.question)
         release = replace(going.release, sites=tuple(sorted([*checked, self.name])))
         self._gate.permit(release, values)
         masked = going.party.mask(checked, values)
@@ -204,22 +181,17 @@ class SecureSite:
         going.values = values
         return {"masked": masked, "signature": going.party.sign_masked(masked)}
 
-    def _compute(self, going: _Round) -> Vector:
-        terms, filled = self._study.terms, self._study.filled
-        if going.release.statistic == "means":
-            return self._rows.totals(filled)
-        if going.means is not None:
-            self._rows.fill(filled, going.means)
-        if going.release.statistic == "errors":
-            errors = self._rows.errors(terms, going.bases)
-            if not (errors < self._study.ring.limit(len(self._study.sites))).all():
+    def _compute(self, question: Question[Any]) -> Vector:
+        values = question.pack(question.compute(self._rows))
+        study = self._study
+        if isinstance(question, CandidateErrors):
+            if not (values < study.ring.limit(len(study.sites))).all():
                 raise InputError(
                     "the errors of this site are too large to be added exactly: agree "
                     "on larger units for y"
                 )
-            return errors
-        values = self._rows.moments(terms)
-        check_range(values, terms.n_features, len(self._study.sites), self._study.ring)
+        elif isinstance(question, MomentsOf):
+            check_range(values, study.terms.n_features, len(study.sites), study.ring)
         return values
 
     def _confirm(self, payload: Payload) -> Payload:
@@ -259,9 +231,10 @@ def fill_with_own_means(study: Study, rows: Rows) -> None:
     rows : Rows
         Of a site.
     """
-    if study.filled:
-        counts, sums = np.split(rows.totals(study.filled), 2)
-        rows.fill(study.filled, sums / np.maximum(counts, 1.0))
+    places = study.variables.filled_places
+    if places:
+        counts, sums = np.split(rows.totals(places), 2)
+        rows.fill(places, sums / np.maximum(counts, 1.0))
 
 
 def check_range(
