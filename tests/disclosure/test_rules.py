@@ -16,6 +16,7 @@ from fedsdr.disclosure import (
     subject_of,
 )
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Pairs, Slices, Smooth
 
 
 def broken(facts: Facts, policy: Policy, asked: ReleaseRequest | None = None) -> list:
@@ -172,19 +173,19 @@ def test_minorities_are_rows_that_differ_from_the_commonest_value(X) -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_column_half_and_half_is_no_rare_level(half: int) -> None:
     X = (np.arange(10 + half)[:, None] < 5).astype(float)
-    assert seen(X, X[:, 0], kernel="smooth").minorities == {"x0": 5}
+    assert seen(X, X[:, 0], kernel=Smooth()).minorities == {"x0": 5}
 
 
 def test_the_smallest_slice_is_that_of_the_kernel(X) -> None:
     y = X[:, 0]
-    assert seen(X, y, slice_size=20).smallest_slice == 20
-    assert seen(X, y, slice_size=7).smallest_slice == 7
-    assert seen(X, y, n_slices=25).smallest_slice == 2
-    assert seen(X, y, kernel="smooth").smallest_slice is None
-    assert seen(X, y, kernel="pairs").smallest_slice is None
+    assert seen(X, y, kernel=Slices(size=20)).smallest_slice == 20
+    assert seen(X, y, kernel=Slices(size=7)).smallest_slice == 7
+    assert seen(X, y, kernel=Slices(number=25)).smallest_slice == 2
+    assert seen(X, y, kernel=Smooth()).smallest_slice is None
+    assert seen(X, y, kernel=Pairs()).smallest_slice is None
 
 
-@pytest.mark.parametrize("kernel", ["slices", "smooth", "pairs"])
+@pytest.mark.parametrize("kernel", [Slices(), Smooth(), Pairs()])
 def test_classes_are_slices_under_every_kernel(X, kernel: str) -> None:
     y = np.repeat(["a", "b", "c"], [30, 28, 2])
     found = seen(X, y, discrete=True, kernel=kernel)
@@ -216,9 +217,9 @@ def test_sites_that_have_no_slices_are_still_counted() -> None:
 def test_rows_and_names_must_fit() -> None:
     X = np.ones((5, 2))
     with pytest.raises(InputError, match="a name of its own"):
-        observe(X, X[:, 0], ["a", "a"], discrete=False, kernel="smooth")
+        observe(X, X[:, 0], ["a", "a"], discrete=False, kernel=Smooth())
     with pytest.raises(InputError, match="a name of its own"):
-        observe(X, X[:, 0], ["a"], discrete=False, kernel="smooth")
+        observe(X, X[:, 0], ["a"], discrete=False, kernel=Smooth())
     with pytest.raises(InputError, match="the same rows"):
         seen(X, np.ones(4))
     with pytest.raises(InputError, match="one at least"):

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from fedsdr.method import Terms
 from fedsdr.protocols.secure import OpenGate, SecureSite, Study
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
-from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from fedsdr.protocols.sums import sums_schema
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tools.messages_page import MESSAGES, messages_page
 
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Terms
 from fedsdr.peers.fed_svd import SvdTerms, svd_schema
 from fedsdr.protocols.schema import FieldSpec, MessageSpec
 from fedsdr.protocols.secure import secure_schema
-from fedsdr.protocols.sums import sums_schema
 from fedsdr.secure_sum.round_secrets import seal
 from fedsdr.secure_sum.sharing import split
-from fedsdr.method import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,19 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
 from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
 from fedsdr import FedSSIR
-from fedsdr.rows import split_sites
+from fedsdr.method import Terms
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.masked_svd import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
+from fedsdr.rows import split_sites
 from fedsdr.selection import Choices, estimate
 from fedsdr.simulate import make_setting
-from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 ASKERS = ("coordinator", "authority", "server")

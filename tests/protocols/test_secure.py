@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr import FedSSIR, InputError
+from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
 from fedsdr.protocols.secure.secure_coordinator import check_counts
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
-from fedsdr.method import Terms
 
 RESULT = {
     "directions": np.eye(4)[:, :1],

@@ -16,10 +16,10 @@ from tests.protocols.studies import Consortium, make_rows
 from fedsdr.data import open_source, read_rows
 from fedsdr.disclosure import Ledger, Policy
 from fedsdr.exceptions import InputError, Refusal, SiteError
+from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
-from fedsdr.method import Terms
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -42,7 +42,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray) -> None:
     )
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "slices", "pairs"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(), Pairs()])
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -62,7 +62,7 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
     terms = Terms(
         3,
         kernel=kernel,
-        slice_size=5,
+        kernel=Slices(size=5),
         discrete=discrete,
         n_folds=3,
         max_votes=2,
@@ -88,7 +88,7 @@ def test_facts_are_those_of_rows_in_memory(memory, rng, tmp_path) -> None:
             RuleGate(Policy(), gate)._gate.observe,
             own.columns,
             discrete=True,
-            kernel="smooth",
+            kernel=Smooth(),
             n_folds=3,
         )
         for rows in (own, streamed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedsdr.exceptions import InputError
+from fedsdr.method import Smooth
 from fedsdr.selection import bic_dimension, elect_dimension, sparse_dimension
 from fedsdr.selection.penalties import universal_penalty
 from fedsdr.simulate import make_setting
@@ -60,7 +61,7 @@ def test_noise_is_rarely_taken_for_a_second_direction(rng) -> None:
     accepted = 0
     for _ in range(20):
         X, y = rng.normal(size=(500, 30)), rng.normal(size=500)
-        total = summarize(X, y, kernel="smooth")
+        total = summarize(X, y, kernel=Smooth())
         total = total.scaled(np.sqrt(np.diag(total.sigma)))
         rho = min(universal_penalty(30, 500), 0.5 * np.diag(total.kernel).max())
         accepted += sparse_dimension(total, rho, 3, 1e-4)[0].n_directions > 1

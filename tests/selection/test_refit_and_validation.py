@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance
-from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.selection import moment_score
 from fedsdr.summaries import prediction_errors, summarize
 

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
-
-from fedsdr.selection import Choices, Evidence, bic_dimension, universal
 from fedsdr.selection.rules import choose_penalty
 from fedsdr.selection.universal import (
     ADDITIONS,
@@ -15,6 +12,10 @@ from fedsdr.selection.universal import (
     raise_to_plug_in,
     universal_penalty,
 )
+from scipy.linalg import eigh
+
+from fedsdr.method import Slices, Smooth
+from fedsdr.selection import Choices, Evidence, bic_dimension, universal
 from fedsdr.simulate import make_setting
 from fedsdr.solver import solve
 from fedsdr.summaries import Summary, summarize
@@ -35,7 +36,7 @@ def _pooled(setting: int, seed: int, kernel: str = "smooth") -> Summary:
 def total(rng) -> Summary:
     X = rng.normal(size=(600, 25))
     y = X[:, 0] + X[:, 1] + 0.4 * X[:, 2] + 0.5 * rng.normal(size=600)
-    summary = summarize(X, y, kernel="smooth")
+    summary = summarize(X, y, kernel=Smooth())
     return summary.scaled(np.sqrt(np.diag(summary.sigma)))
 
 
@@ -70,12 +71,12 @@ def test_additions_among_noise_are_as_rare_as_promised(rng) -> None:
     for _ in range(40):
         X = rng.normal(size=(400, 30))
         y = X[:, 0] + 2.0 * rng.normal(size=400)
-        summary = summarize(X, y, kernel="smooth")
+        summary = summarize(X, y, kernel=Smooth())
         added += add_missed_variables(summary, np.array([0]), 1).size - 1
     assert added / 40 <= ADDITIONS
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "slices"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_gains_of_noise_are_as_large_as_said(kernel, monkeypatch) -> None:
     monkeypatch.setattr(universal, "ADDITIONS", 6.0)
     beyond = []
@@ -86,7 +87,7 @@ def test_gains_of_noise_are_as_large_as_said(kernel, monkeypatch) -> None:
     assert 2.0 < np.mean(beyond) <= 6.0
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "slices"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_additions_do_not_depend_on_order_or_units(kernel, rng) -> None:
     total = _pooled(4, 1, kernel)
     start = np.array([0, 1])
@@ -114,7 +115,7 @@ def test_a_higher_level_adds_more(monkeypatch) -> None:
 def test_collinear_candidates_are_passed_over(rng) -> None:
     X = rng.normal(size=(300, 6))
     X = np.column_stack([X, X[:, 0]])
-    summary = summarize(X, X[:, 0] + 0.1 * rng.normal(size=300), kernel="smooth")
+    summary = summarize(X, X[:, 0] + 0.1 * rng.normal(size=300), kernel=Smooth())
     assert 6 not in add_missed_variables(summary, np.array([0]), 1)
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
+from fedsdr.method import Pairs, Slices
 from fedsdr.summaries import summarize
 
 CONTAINERS = {
@@ -52,7 +53,7 @@ def test_every_container_gives_the_same_summary(container: str, X: np.ndarray) -
         lambda y: y.astype(float),
     ],
 )
-@pytest.mark.parametrize("kernel", ["slices", "pairs"])
+@pytest.mark.parametrize("kernel", [Slices(), Pairs()])
 def test_classes_are_slices_whatever_their_type(as_classes, kernel, X) -> None:
     y = X[:, 0] > 0.3
     steps = [(y == value).mean() * np.outer(m, m) for value in (True, False)

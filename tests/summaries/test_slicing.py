@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
+from fedsdr.method import Slices
 from fedsdr.summaries import is_discrete, slice_labels
 from fedsdr.summaries.slicing import cut_ordered
 
@@ -15,7 +16,7 @@ def test_slices_of_distinct_values_are_blocks_of_the_order_statistics(
     rng: np.random.Generator,
 ) -> None:
     y = rng.normal(size=103)
-    labels = slice_labels(y, slice_size=20)
+    labels = slice_labels(y, kernel=Slices(size=20))
     blocks = np.array_split(np.argsort(y), 5)
     for label, block in enumerate(blocks):
         assert (labels[block] == label).all()
@@ -91,7 +92,7 @@ def test_target_forces_the_answer() -> None:
 
 def test_n_slices_overrides_slice_size(rng: np.random.Generator) -> None:
     y = rng.normal(size=40)
-    assert slice_labels(y, slice_size=20, n_slices=8).max() == 7
+    assert slice_labels(y, kernel=Slices(size=20), kernel=Slices(number=8)).max() == 7
 
 
 def test_a_short_site_gets_two_slices_and_a_warning(rng: np.random.Generator) -> None:
@@ -99,15 +100,15 @@ def test_a_short_site_gets_two_slices_and_a_warning(rng: np.random.Generator) ->
         labels = slice_labels(rng.normal(size=7), site="north")
     assert np.bincount(labels).tolist() == [4, 3]
     with pytest.warns(SiteWarning, match=r"too few for n_slices=10: 3 slices"):
-        slice_labels(rng.normal(size=7), n_slices=10)
+        slice_labels(rng.normal(size=7), kernel=Slices(number=10))
 
 
 def test_bad_options_are_refused(rng: np.random.Generator) -> None:
     y = rng.normal(size=30)
     with pytest.raises(InputError, match="slice_size must be at least 2, got 1"):
-        slice_labels(y, slice_size=1)
+        slice_labels(y, kernel=Slices(size=1))
     with pytest.raises(InputError, match="n_slices must be at least 2, got 1"):
-        slice_labels(y, n_slices=1)
+        slice_labels(y, kernel=Slices(number=1))
     with pytest.raises(SiteError, match=r"has 3 row\(s\).*at least 4 rows"):
         slice_labels(y[:3])
 

@@ -4,15 +4,15 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from fedsdr.estimators.sites import connect, split_sites
 from scipy.optimize import brentq
 
 from fedsdr import ConvergenceWarning, FedSSIR, InputError
-from fedsdr.estimators.sites import connect, split_sites
+from fedsdr.method import Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.protocols import Refusal
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.method import Terms
 from fedsdr.transports import InProcess, Transcript
 
 
