@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
 from fedsdr.protocols.secure import Folder, SecureSum
@@ -17,7 +18,6 @@ from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.selection import estimate
 from fedsdr.solver.threads import single_threaded_blas
-from fedsdr.study.checked_files import write_atomically
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -81,7 +81,7 @@ def conduct(
     if result is None:
         run.add.agree()
         result = run.compute()
-        write_atomically(folder / RESULT, result.to_json() + "\n")
+        result.to_json(folder / RESULT)
     else:
         run.greet_again()
     run.add.publish(to_message(result))
@@ -207,7 +207,8 @@ class _Run:
         path = self._folder / CLAIM
         if not path.exists():
             claim = {"name": self.study.name, "digest": self.study.digest}
-            write_atomically(path, json.dumps(claim) + "\n")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, json.dumps(claim) + "\n")
             return
         try:
             digest = json.loads(path.read_text(encoding="utf-8"))["digest"]
