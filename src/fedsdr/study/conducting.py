@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
 from fedsdr.protocols.secure import Folder, SecureSum
 from fedsdr.result import Result
 from fedsdr.run import run
-from fedsdr.study.checked_files import write_atomically
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -79,7 +79,7 @@ def conduct(
     if result is None:
         run.add.agree()
         result = run.compute()
-        write_atomically(folder / RESULT, result.to_json() + "\n")
+        result.to_json(folder / RESULT)
     else:
         run.greet_again()
     run.add.publish(to_message(result))
@@ -191,7 +191,8 @@ class _Run:
         path = self._folder / CLAIM
         if not path.exists():
             claim = {"name": self.study.name, "digest": self.study.digest}
-            write_atomically(path, json.dumps(claim) + "\n")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, json.dumps(claim) + "\n")
             return
         try:
             digest = json.loads(path.read_text(encoding="utf-8"))["digest"]

@@ -14,7 +14,7 @@ from fedsdr.protocols.secure import RuleGate, SecureSite
 from fedsdr.result import Result
 from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
-from fedsdr.study.checked_files import CheckError, write_atomically
+from fedsdr.study.checked_files import CheckError
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
@@ -73,9 +73,7 @@ class StudySite:
             reply = self._party.handle(name, payload)
             if name == "secure.result" and self._writes:
                 result = read_message(payload, self._study)
-                write_atomically(
-                    self._site.at(self._site.result), result.to_json() + "\n"
-                )
+                result.to_json(self._site.at(self._site.result))
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)

@@ -1,10 +1,10 @@
 """What a coordinator keeps between rounds: sums that are finished."""
 
-import os
 from pathlib import Path
 from typing import Protocol
 
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.wire import decode, encode
 
@@ -71,7 +71,7 @@ class NotSaved:
 
 
 class Folder:
-    """Keeps one file a round.
+    """Keeps one file per round.
 
     Parameters
     ----------
@@ -117,18 +117,9 @@ class Folder:
         content : dict
             A message.
         """
-        file = self.path / f"{name}.round"
-        partial = file.with_suffix(".partial")
-        try:
-            partial.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(os.open(partial, flags, 0o600), "wb") as stream:
-                stream.write(encode(content))
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(file)
-        except OSError as error:
-            raise InputError(
-                f"cannot keep a finished round in {self.path}: {error.strerror}; make "
-                "room there, and resume"
-            ) from error
+        with explained(
+            f"cannot keep a finished round in {self.path}",
+            "make room there, and resume",
+        ):
+            file = self.path / f"{name}.round"
+            write_atomically(file, encode(content), private=True)
