@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.disclosure import OpenGate
 from fedsdr.exceptions import InputError
-from fedsdr.protocols.secure import OpenGate, SecureSite, SecureSum, Study
+from fedsdr.protocols.secure import AgreedStudy, SecureSite, SecureSum
 from fedsdr.protocols.sums import PlainSite, PlainSum
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import Identity
@@ -176,7 +177,7 @@ def join_under_masks(
     """
     identities = {name: Identity.generate() for name in parts}
     roster = {name: identity.public for name, identity in identities.items()}
-    study = Study("in process", columns, "y (response)", terms, roster)
+    study = AgreedStudy("in process", columns, "y (response)", terms, roster)
     parties = {
         name: SecureSite(name, study, rows, identities[name], OpenGate())
         for name, rows in parts.items()

@@ -12,7 +12,7 @@ import numpy as np
 from fedsdr.exceptions import InputError
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
-from fedsdr.protocols.secure import Folder, SecureSum
+from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.selection import estimate
@@ -131,7 +131,7 @@ class _Run:
         self._folder = folder
         self._progress = progress
         try:
-            state = Folder(folder)
+            state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()
