@@ -23,7 +23,7 @@ from fedsdr.secure_sum.round_secrets import (
     mask_seed_from,
 )
 from fedsdr.secure_sum.sharing import join
-from fedsdr.secure_sum.sum_site import Stage, SumSite
+from fedsdr.secure_sum.sum_site import RoundStage, SumSite
 
 NAMES = ("a", "b", "c", "d", "e")
 VICTIM = "e"
@@ -99,7 +99,7 @@ class NoConsistency(SumSite):
 class NoOrder(NoConsistency):
     """Answers every stage as often as it is asked."""
 
-    def _expect(self, stage: Stage | None) -> None:
+    def _expect(self, stage: RoundStage | None) -> None:
         """Check nothing."""
 
 

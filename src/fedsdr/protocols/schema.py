@@ -17,7 +17,12 @@ Direction = Literal["request", "reply"]
 #: A length that may be anything.
 ANY = "*"
 
-_PLAIN: dict[str, type] = {"text": str, "int": int, "float": float, "bool": bool}
+#: Limits that hold for every message: characters of a text, which is never empty, and
+#: items of a list or mapping.
+MAX_TEXT = 200
+MAX_ITEMS = 10_000
+
+_PLAIN: dict[str, type] = {"int": int, "float": float, "bool": bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,8 @@ class FieldSpec:
     seen_by : str, default=""
         Who can read it, besides its sender.
     shape : tuple of str or int, default=()
-        Of an array; the length of bytes or of a list, any if not given. A letter stands
-        for one number throughout a message, "*" for any.
+        Shape of an array; length of bytes, of a list or of a mapping, any if not
+        given. A letter stands for one number throughout a message, "*" for any.
     dtype : str, default=""
         Of an array, as numpy writes it.
     items : FieldSpec or None, default=None
@@ -252,6 +257,8 @@ def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
     if field.kind in _PLAIN:
         # Not isinstance: a bool is an int.
         return None if type(value) is _PLAIN[field.kind] else wrong
+    if field.kind == "text":
+        return None if _is_text(value) else wrong
     if field.kind == "choice":
         same = (type(value) is type(one) and value == one for one in field.choices)
         return None if any(same) else wrong
@@ -268,15 +275,15 @@ def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
 
 
 def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
-    """Look into a list or a mapping."""
+    """Check the items of a list or a mapping."""
     wrong = f"is not {field.type_text}"
-    if field.kind == "list":
-        length = field.shape or (ANY,)
-        if not isinstance(value, list) or not _fits(length, (len(value),), sizes):
-            return wrong
-        items = value
-    else:
-        if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+    if not isinstance(value, list if field.kind == "list" else Mapping):
+        return wrong
+    if len(value) > MAX_ITEMS or not _fits(field.shape or (ANY,), (len(value),), sizes):
+        return wrong
+    items = value
+    if isinstance(value, Mapping):
+        if not all(map(_is_text, value)):
             return wrong
         items = list(value.values())
     if field.items is None:
@@ -284,6 +291,10 @@ def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str 
     problems = (_problem(field.items, item, sizes) for item in items)
     found = next((problem for problem in problems if problem is not None), None)
     return None if found is None else f"holds an item that {found}"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT
 
 
 def _fits(

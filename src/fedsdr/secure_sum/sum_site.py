@@ -31,7 +31,7 @@ from fedsdr.secure_sum.round_secrets import (
 from fedsdr.secure_sum.sharing import split
 
 
-class Stage(IntEnum):
+class RoundStage(IntEnum):
     """How far a site is in a round."""
 
     KEYS = 1
@@ -69,7 +69,7 @@ class SumSite:
     agreement: Agreement
     context: Context
     _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False, repr=False)
-    _stage: Stage | None = field(default=None, init=False)
+    _stage: RoundStage | None = field(default=None, init=False)
     _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
     _held: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _survivors: tuple[str, ...] = field(default=(), init=False)
@@ -85,7 +85,7 @@ class SumSite:
         self._expect(None)
         public = self._secrets.public()
         signature = self.identity.sign(keys_message(self.context, self.name, public))
-        self._stage = Stage.KEYS
+        self._stage = RoundStage.KEYS
         return replace(public, signature=signature)
 
     def share(self, keys: Mapping[str, PublicKeys]) -> dict[str, bytes]:
@@ -101,7 +101,7 @@ class SumSite:
         dict of str to bytes
             A box for each other site.
         """
-        self._expect(Stage.KEYS)
+        self._expect(RoundStage.KEYS)
         self._enough(keys)
         own = self._secrets.public()
         if self.name not in keys or keys[self.name].content != own.content:
@@ -122,7 +122,7 @@ class SumSite:
             key = self._secrets.box_secret(ordered[peer], info)
             boxes[peer] = seal(key, seed + mask, info)
         self._keys, self._held = ordered, {self.name: own_shares}
-        self._stage = Stage.SHARED
+        self._stage = RoundStage.SHARED
         return boxes
 
     def mask(self, boxes: Mapping[str, bytes], values: ArrayLike) -> Ring:
@@ -140,7 +140,7 @@ class SumSite:
         ndarray of uint64, shape (n_values, words)
             Numbers under one mask of its own and one a peer.
         """
-        self._expect(Stage.SHARED)
+        self._expect(RoundStage.SHARED)
         self._enough([*boxes, self.name])
         if not set(boxes) <= set(self._keys) - {self.name}:
             raise Refusal("PEERS", "a box comes from a site without keys")
@@ -159,7 +159,7 @@ class SumSite:
         earlier = [seed for peer, seed in pairs.items() if peer < self.name]
         change(elements, add=[own, *later], subtract=earlier)
         self._held.update(held)
-        self._stage = Stage.MASKED
+        self._stage = RoundStage.MASKED
         return elements
 
     def confirm(self, survivors: Iterable[str]) -> bytes:
@@ -176,7 +176,7 @@ class SumSite:
             Signature over this set and the set of sites that shared secrets.
         """
         self._survivors = self.check_survivors(survivors)
-        self._stage = Stage.CONFIRMED
+        self._stage = RoundStage.CONFIRMED
         seen = parties(self._keys, self._held, self._survivors)
         return self.identity.sign(survivors_message(self.context, self.name, seen))
 
@@ -208,7 +208,7 @@ class SumSite:
         tuple of str
             The same, sorted; a `Refusal` if there are too few, or others.
         """
-        self._expect(Stage.MASKED)
+        self._expect(RoundStage.MASKED)
         named = tuple(survivors)
         self._enough(named)
         if self.name not in named or not set(named) <= set(self._held):
@@ -230,7 +230,7 @@ class SumSite:
             share of its pair key.
         """
         self.check_signatures(signatures)
-        self._stage = Stage.DONE
+        self._stage = RoundStage.DONE
         return {
             site: shares[:SECRET_BYTES]
             if site in self._survivors
@@ -251,7 +251,7 @@ class SumSite:
         Refusal
             If there are too few, or one does not fit.
         """
-        self._expect(Stage.CONFIRMED)
+        self._expect(RoundStage.CONFIRMED)
         self._enough(signatures)
         if not set(signatures) <= set(self._survivors):
             raise Refusal("PEERS", "a signature comes from a site that was lost")
@@ -260,7 +260,7 @@ class SumSite:
             message = survivors_message(self.context, site, seen)
             check_signature(self.agreement.roster, site, signature, message)
 
-    def _expect(self, stage: Stage | None) -> None:
+    def _expect(self, stage: RoundStage | None) -> None:
         if self._stage != stage:
             raise Refusal("ORDER", f"this round is at stage {self._stage}")
 

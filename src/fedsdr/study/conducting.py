@@ -13,7 +13,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
-from fedsdr.protocols.secure import Folder, SecureSum
+from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.result import Result
 from fedsdr.run import run
 from fedsdr.study.study_file import StudyFile, read_study
@@ -129,7 +129,7 @@ class _Run:
         self._folder = folder
         self._progress = progress
         try:
-            state = Folder(folder)
+            state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()

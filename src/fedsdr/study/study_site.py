@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fedsdr.disclosure import Ledger
+from fedsdr.disclosure import Ledger, ReleaseGate
 from fedsdr.exceptions import InputError, fixed_code
 from fedsdr.protocols.exchange import Payload
-from fedsdr.protocols.secure import RuleGate, SecureSite
+from fedsdr.protocols.secure import SecureSite
 from fedsdr.result import Result
 from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
@@ -107,7 +107,7 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     # The same folds in every process: a sum that is asked for again must be the same.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
-    gate = RuleGate(site.read_policy(), ledger)
+    gate = ReleaseGate(site.read_policy(), ledger)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
 

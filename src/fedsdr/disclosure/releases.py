@@ -1,19 +1,23 @@
-"""What a site is asked to contribute to."""
+"""A release: the sum that a site is asked to contribute to."""
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fedsdr.exceptions import InputError
+
+#: How far a release is. "offered": masked numbers leave the site, and the sum may be
+#: opened over these sites or some of them. "released": over exactly these sites.
+ReleaseStage = Literal["offered", "released"]
 
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseRequest:
+class Release:
     """One statistic, and the set of sites whose sum of it will be known.
 
     Parameters
@@ -21,26 +25,36 @@ class ReleaseRequest:
     study : str
         Digest of the study, in hexadecimal.
     statistic : str
-        Kind of statistic, "moments" for example. A site uses one name for one kind,
-        whatever protocol asks for it: rules compare releases of the same kind.
-    subject : str
-        Digest of the exact question, in hexadecimal, see `subject_of`.
-    sites : tuple of str
+        Kind of statistic, "moments" for example. A site uses one name for one kind in
+        every protocol, since rules compare releases of the same kind.
+    subject : str or None
+        Digest of the exact question, in hexadecimal, see `subject_of`; None while it
+        is not known.
+    sites : tuple of str, default=()
         Sites over which the sum is released, this one included; kept sorted. Empty
-        while that is not known: such a request can be checked and not recorded.
-    n_values : int
-        How many numbers the site contributes.
+        while that is not known.
+    n_values : int, default=0
+        Number of values that the site contributes.
+    round : str, default=""
+        Name of the round of the study.
+
+    Notes
+    -----
+    A release without subject or sites can be checked, but not recorded.
     """
 
     study: str
     statistic: str
-    subject: str
-    sites: tuple[str, ...]
-    n_values: int
+    subject: str | None
+    sites: tuple[str, ...] = ()
+    n_values: int = 0
+    round: str = ""
 
     def __post_init__(self) -> None:
         for name in ("study", "subject"):
             value = getattr(self, name)
+            if value is None and name == "subject":
+                continue
             if not isinstance(value, str) or not _DIGEST.fullmatch(value):
                 raise InputError(
                     f"{name} must be a digest of 16 to 128 hexadecimal digits"
@@ -52,7 +66,7 @@ class ReleaseRequest:
             raise InputError("sites must be different names")
         object.__setattr__(self, "sites", sites)
         if type(self.n_values) is not int or self.n_values < 0:
-            raise InputError("n_values must be a whole number from 0 on")
+            raise InputError("n_values must be an integer of at least 0")
 
 
 def subject_of(
@@ -82,7 +96,7 @@ def subject_of(
 
 
 def canonical(value: Any) -> bytes:
-    """Write plain values in the one way in which they are hashed.
+    """Write plain values in the one form in which they are hashed.
 
     Parameters
     ----------

@@ -1,13 +1,28 @@
-"""Rules about one release by itself: each sees counts and names only."""
+"""Rules about one release by itself, from counts and names only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.requests import ReleaseRequest
+from fedsdr.disclosure.releases import Release
+
+#: Every rule by its code, in the order in which they are checked. The last three
+#: compare a release with earlier ones, see `fedsdr.disclosure.differencing`.
+RULES = {
+    "ROWS": "no sums of few rows, also in a fold",
+    "SLICES": "no slice or class of few rows",
+    "LEVELS": "no column that is constant but for a few rows",
+    "WIDTH": "not too many columns for the rows",
+    "COLUMNS": "only columns that the site allows",
+    "STUDY": "only studies that the site allows",
+    "STUDIES": "not more studies than the site allows",
+    "QUESTIONS": "one question of each kind per study",
+    "SITES": "the same sites as in earlier sums of these columns",
+    "CHANGED": "the same rows as in earlier sums of these columns",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +32,57 @@ class Violation:
     Parameters
     ----------
     rule : str
-        Its code.
+        Its code, one of `RULES`.
     explanation : str
-        What is wrong and what to do; it counts and names, and shows no value.
+        The problem and its remedy, with counts and names but without any value.
     """
 
     rule: str
     explanation: str
 
 
+def review_alone(
+    release: Release, facts: Facts, policy: Policy, entries: Sequence[Entry]
+) -> list[Violation]:
+    """List the rules that a release would break by itself.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check.
+    facts : Facts
+        About the site's rows.
+    policy : Policy
+        Policy of the site.
+    entries : sequence of Entry
+        All entries of the ledger.
+
+    Returns
+    -------
+    list of Violation
+        Empty if none of them is broken.
+    """
+    answers = (
+        few_rows(facts, policy),
+        small_slices(facts, policy),
+        rare_levels(facts, policy),
+        wide_rows(facts, policy),
+        foreign_columns(facts, policy),
+        foreign_study(release, policy),
+        many_studies(release, policy, entries),
+    )
+    return [answer for answer in answers if answer is not None]
+
+
 def few_rows(facts: Facts, policy: Policy) -> Violation | None:
-    """Ask for rows enough in the smallest set whose sums are told.
+    """Require enough rows in the smallest set of which sums are released.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
@@ -47,20 +95,20 @@ def few_rows(facts: Facts, policy: Policy) -> Violation | None:
     remedy = " use fewer folds," if part else ""
     return Violation(
         "ROWS",
-        f"the site has {facts.smallest_part} rows{part} and tells sums of no fewer "
+        f"the site has {facts.smallest_part} rows{part} and releases sums of no fewer "
         f"than {policy.min_rows}: add rows,{remedy} or lower min_rows",
     )
 
 
 def small_slices(facts: Facts, policy: Policy) -> Violation | None:
-    """Ask for rows enough in every slice or class.
+    """Require enough rows in every slice or class.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
@@ -69,7 +117,7 @@ def small_slices(facts: Facts, policy: Policy) -> Violation | None:
     """
     smallest: float | None = facts.smallest_slice
     if smallest is not None and facts.slices == "class":
-        # Folds are drawn at random, so that this is what a class has there on average.
+        # Folds are drawn at random: this is the average size of the class in a fold.
         smallest *= facts.part_share
     if smallest is None or smallest >= policy.min_slice_rows:
         return None
@@ -87,14 +135,14 @@ def small_slices(facts: Facts, policy: Policy) -> Violation | None:
 
 
 def rare_levels(facts: Facts, policy: Policy) -> Violation | None:
-    """Ask that a column that is not constant varies in rows enough.
+    """Require that a column that is not constant varies in enough rows.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
@@ -118,14 +166,14 @@ def rare_levels(facts: Facts, policy: Policy) -> Violation | None:
 
 
 def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
-    """Ask for rows enough for the columns.
+    """Require enough rows for the number of columns.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
@@ -133,7 +181,7 @@ def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
         WIDTH.
     """
     limit, n_columns = policy.max_columns_per_row, len(facts.columns)
-    # A quotient is rounded as the number that the steward wrote; a product is not.
+    # The quotient is rounded like the number that the steward wrote; a product is not.
     if limit is None or n_columns / max(facts.smallest_part, 1) <= limit:
         return None
     return Violation(
@@ -146,14 +194,14 @@ def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
 
 
 def foreign_columns(facts: Facts, policy: Policy) -> Violation | None:
-    """Ask that every column is allowed.
+    """Require that every column is allowed.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
@@ -173,43 +221,43 @@ def foreign_columns(facts: Facts, policy: Policy) -> Violation | None:
     )
 
 
-def foreign_study(request: ReleaseRequest, policy: Policy) -> Violation | None:
-    """Ask that the study is allowed.
+def foreign_study(release: Release, policy: Policy) -> Violation | None:
+    """Require that the study is allowed.
 
     Parameters
     ----------
-    request : ReleaseRequest
-        What would be released.
+    release : Release
+        Release to check.
     policy : Policy
-        Of the site.
+        Policy of the site.
 
     Returns
     -------
     Violation or None
         STUDY.
     """
-    if policy.allowed_studies is None or request.study in policy.allowed_studies:
+    if policy.allowed_studies is None or release.study in policy.allowed_studies:
         return None
     return Violation(
         "STUDY",
-        f"study {request.study} is not allowed: look at its terms, and add its digest "
+        f"study {release.study} is not allowed: look at its terms, and add its digest "
         "to allowed_studies if the site agrees to them",
     )
 
 
 def many_studies(
-    request: ReleaseRequest, policy: Policy, entries: Iterable[Entry]
+    release: Release, policy: Policy, entries: Iterable[Entry]
 ) -> Violation | None:
-    """Ask that the study is known, or that there is room for another.
+    """Require that the study is known, or that another one is allowed.
 
     Parameters
     ----------
-    request : ReleaseRequest
-        What would be released.
+    release : Release
+        Release to check.
     policy : Policy
-        Of the site.
+        Policy of the site.
     entries : iterable of Entry
-        All of the ledger.
+        All entries of the ledger.
 
     Returns
     -------
@@ -218,7 +266,7 @@ def many_studies(
     """
     known = {entry.study for entry in entries}
     limit = policy.max_studies
-    if limit is None or len(known | {request.study}) <= limit:
+    if limit is None or len(known | {release.study}) <= limit:
         return None
     return Violation(
         "STUDIES",
