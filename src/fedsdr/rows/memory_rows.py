@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
-from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
 
 
