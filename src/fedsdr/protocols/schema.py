@@ -1,4 +1,4 @@
-"""The messages of a protocol: what each may hold, and whether it does."""
+"""Schemas: which fields each message of a protocol has, and whether they fit."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,28 +32,28 @@ class FieldSpec:
     Parameters
     ----------
     name : str
-        Its key; "" for the items of a list or mapping.
+        Key of the field; "" for the items of a list or mapping.
     kind : str
         "array", "bytes", "text", "int", "float", "bool", "choice" (of fixed values),
         "list", "mapping" (of names that are not fixed, such as sites) or "record" (of
         fields that are).
     formula : str, default=""
-        What it is.
+        Meaning of the field.
     seen_by : str, default=""
-        Who can read it, besides its sender.
+        Parties that can read it, besides its sender.
     shape : tuple of str or int, default=()
         Shape of an array; length of bytes, of a list or of a mapping, any if not
         given. A letter stands for one number throughout a message, "*" for any.
     dtype : str, default=""
-        Of an array, as numpy writes it.
+        Type of an array, in numpy's notation.
     items : FieldSpec or None, default=None
-        What a list or mapping holds; None for anything.
+        Items of a list or mapping; None for anything.
     fields : tuple of FieldSpec, default=()
-        Of a record.
+        Fields of a record.
     choices : tuple, default=()
-        Values allowed.
+        Allowed values.
     optional : bool, default=False
-        Whether None is allowed too.
+        Whether None is allowed as well.
     absent : bool, default=False
         Whether the field may be left out.
     """
@@ -110,7 +110,7 @@ class MessageSpec:
     sender, receiver : str
         Roles.
     fields : tuple of FieldSpec, default=()
-        All that it holds.
+        All fields of the message.
     """
 
     protocol: str
@@ -153,7 +153,7 @@ def exchange(
 
 
 class Schema:
-    """All messages of a protocol; what is not in it may not be sent.
+    """All messages of a protocol; no other message may be sent.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Schema:
         payload: Any,
         sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """Refuse a message that holds anything else than it should.
+        """Refuse a message that does not fit the schema.
 
         Parameters
         ----------
@@ -223,21 +223,21 @@ class Schema:
 def find_problem(
     fields: Iterable[FieldSpec], payload: Any, sizes: dict[str, int]
 ) -> str | None:
-    """Compare a record with what it may hold.
+    """Compare a record with its fields.
 
     Parameters
     ----------
     fields : iterable of FieldSpec
-        All that it must hold.
+        All fields of the record.
     payload : object
-        What there is.
+        Content to check.
     sizes : dict of str to int
-        Lengths that are known; those met on the way are added.
+        Known lengths; lengths that are found are added.
 
     Returns
     -------
     str or None
-        What differs, without any value; None if nothing does.
+        The first problem, without any value; None if there is none.
     """
     known = {field.name: field for field in fields}
     needed = {name for name, field in known.items() if not field.absent}
@@ -300,7 +300,7 @@ def _is_text(value: Any) -> bool:
 def _fits(
     expected: tuple[str | int, ...], shape: tuple[int, ...], sizes: dict[str, int]
 ) -> bool:
-    """Compare lengths; a letter that is new takes the length that it meets."""
+    """Compare lengths; a letter without a known length takes that of the value."""
     if len(expected) != len(shape):
         return False
     for wanted, length in zip(expected, shape, strict=True):
