@@ -11,6 +11,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fedsdr.estimators.checks import check_columns
 from fedsdr.summaries import check_target
 from fedsdr.summaries.slicing import MIN_ROWS
 
@@ -38,11 +39,13 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Reduced variables.
         """
         check_is_fitted(self)
+        check_columns(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Check rows and responses with scikit-learn's own validation."""
+        check_columns(X)
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.estimators.checks import check_labels
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import OpenGate, SecureSite, SecureSum, Study
 from fedsdr.protocols.sums import PlainSite, PlainSum
@@ -85,6 +86,7 @@ def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]
     """
     if sites is None:
         return [(None, np.arange(n_rows))]
+    check_labels(sites)
     labels = np.asarray(sites)
     if labels.ndim != 1 or len(labels) != n_rows:
         raise InputError(
