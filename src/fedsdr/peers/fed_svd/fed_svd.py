@@ -13,8 +13,9 @@ from fedsdr.estimators.parameters import random_generator
 from fedsdr.estimators.sites import Communication, group_by_site
 from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.peers.components import Components
-from fedsdr.peers.fed_svd import Factors, SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd, random_seed
+from fedsdr.peers.fed_svd.row_holder import Factors
+from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
+from fedsdr.peers.fed_svd.svd_terms import SvdTerms
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.transports import Transcript
 

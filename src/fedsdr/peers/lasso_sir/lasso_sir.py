@@ -11,7 +11,7 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimators.parameters import check_value, random_generator
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, SiteError, WeakSignalWarning
-from fedsdr.peers.lasso_sir.lasso import cross_validate, fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir.lasso_paths import cross_validate, fit_lasso, penalty_grids
 from fedsdr.peers.lasso_sir.pseudo_responses import (
     count_strong,
     deal_folds,

@@ -9,7 +9,8 @@ import numpy as np
 from fedsdr.arrays import Matrix
 from fedsdr.estimators.sites import Communication, connect, cost
 from fedsdr.exceptions import ConvergenceWarning, InputError
-from fedsdr.peers.paper import PaperCoordinator, PaperFit, PaperSite
+from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
+from fedsdr.peers.paper.paper_site import PaperSite
 from fedsdr.result import Result, provenance
 from fedsdr.rows import MemoryRows
 from fedsdr.selection import Choices, elect_dimension, orthonormal
