@@ -1,30 +1,32 @@
 """Federated sparse sufficient dimension reduction by sliced inverse regression."""
 
-from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
+from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from fedsdr.estimators import SIR, SSIR, FedSSIR
     from fedsdr.exceptions import ConvergenceWarning
-    from fedsdr.peers.fed_pca.fed_pca import FedPCA
-    from fedsdr.peers.fed_svd.fed_svd import FedSVD
-    from fedsdr.peers.lasso_sir.lasso_sir import LassoSIR
-    from fedsdr.peers.ssir_cv.ssir_cv import SSIRCV
+    from fedsdr.peers.fed_pca import FedPCA
+    from fedsdr.peers.fed_svd import FedSVD
+    from fedsdr.peers.lasso_sir import LassoSIR
+    from fedsdr.peers.paper import PaperFedSSIR
+    from fedsdr.peers.ssir_cv import SSIRCV
 
 __version__ = version("fedsdr")
 
 _HOMES = {
     "ConvergenceWarning": "fedsdr.exceptions",
-    "FedPCA": "fedsdr.peers.fed_pca.fed_pca",
+    "FedPCA": "fedsdr.peers.fed_pca",
     "FedSSIR": "fedsdr.estimators",
-    "FedSVD": "fedsdr.peers.fed_svd.fed_svd",
-    "LassoSIR": "fedsdr.peers.lasso_sir.lasso_sir",
+    "FedSVD": "fedsdr.peers.fed_svd",
+    "LassoSIR": "fedsdr.peers.lasso_sir",
+    "PaperFedSSIR": "fedsdr.peers.paper",
     "SIR": "fedsdr.estimators",
     "SSIR": "fedsdr.estimators",
-    "SSIRCV": "fedsdr.peers.ssir_cv.ssir_cv",
+    "SSIRCV": "fedsdr.peers.ssir_cv",
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "FedSVD",
     "InputError",
     "LassoSIR",
+    "PaperFedSSIR",
     "SiteError",
     "SiteWarning",
     "WeakSignalWarning",
@@ -44,15 +47,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import estimators when they are used.
-
-    Every process of a study imports this package, and scikit-learn takes longer than
-    all the rest of it together.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module 'fedsdr' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = import_lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -129,7 +129,7 @@ class Result:
         return type(chosen)(rows @ directions, index=X.index, columns=names)
 
     def _refuse_gaps(self, rows: Matrix) -> None:
-        gaps = ~np.isfinite(rows).all(axis=0)
+        gaps: Mask = np.asarray(~np.isfinite(rows).all(axis=0))
         if gaps.any():
             named = [name for name, gap in zip(self.selected, gaps, strict=True) if gap]
             raise InputError(

@@ -11,7 +11,7 @@ from tools.messages_page import MESSAGES
 from fedsdr import FedSSIR
 from fedsdr.method import Terms
 from fedsdr.peers.fed_svd import SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd
+from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.rows import split_sites

@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.peers.components import Components
-from fedsdr.peers.fed_pca import Subspace
-from fedsdr.peers.fed_pca.site_streams import check_stream
+from fedsdr.peers.fed_pca.stream_settings import check_stream
+from fedsdr.peers.fed_pca.subspace import Subspace
 
 
 class FedPCA(Components):

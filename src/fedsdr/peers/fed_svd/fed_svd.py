@@ -12,8 +12,9 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.peers.components import Components
-from fedsdr.peers.fed_svd import Factors, SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd, random_seed
+from fedsdr.peers.fed_svd.row_holder import Factors
+from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
+from fedsdr.peers.fed_svd.svd_terms import SvdTerms
 from fedsdr.rows.memory_rows import Communication, group_by_site
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.transports import Transcript

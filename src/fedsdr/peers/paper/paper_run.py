@@ -9,7 +9,8 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimation import orthonormal
 from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
 from fedsdr.method import Bic, Method, Moments, Terms, Universal
-from fedsdr.peers.paper import PaperCoordinator, PaperFit, PaperSite
+from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
+from fedsdr.peers.paper.paper_site import PaperSite
 from fedsdr.result import Result
 from fedsdr.rows import Communication, MemoryRows
 from fedsdr.run import provenance

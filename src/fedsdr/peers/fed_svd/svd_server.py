@@ -7,19 +7,15 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.peers.fed_svd.svd_terms import (
-    CODE,
-    LARGEST,
-    SvdTerms,
-    read_array,
-    read_count,
-)
+from fedsdr.peers.fed_svd.svd_schema import FEDSVD
+from fedsdr.peers.fed_svd.svd_terms import CODE, LARGEST, SvdTerms, check_range
+from fedsdr.protocols.checked_exchange import ask_checked
 from fedsdr.protocols.exchange import (
     Exchange,
     IncompleteError,
     Payload,
+    Payloads,
     Replies,
-    ask_all,
 )
 from fedsdr.secure_sum.fixed_point import total
 
@@ -87,7 +83,7 @@ class FactorisationServer:
             "values": found.values[:kept],
             "total": float((found.values**2).sum()),
         }
-        self._tell("fedsvd.factors", factors)
+        self._tell("fedsvd.factors", factors, d=self._shape[0], k=kept)
         if found.right is not None and kept:
             self._recover_rows(found.right[:kept])
 
@@ -97,16 +93,17 @@ class FactorisationServer:
         odd = {site: "TERMS" for site, reply in replies.items() if reply != first}
         if odd:
             raise IncompleteError("fedsvd.begin", odd)
-        n_columns = read_count(first, "n_columns", len(self.holders), LARGEST)
-        n_features = read_count(first, "n_features", 1, LARGEST)
-        read_count(first, "n_holders", len(self.holders), len(self.holders))
+        n_holders = len(self.holders)
+        n_columns = check_range(first["n_columns"], n_holders, LARGEST)
+        n_features = check_range(first["n_features"], 1, LARGEST)
+        check_range(first["n_holders"], n_holders, n_holders)
         self._shape = (n_features, n_columns)
-        self._n_blocks = read_count(first, "n_blocks", 1, n_columns)
+        self._n_blocks = check_range(first["n_blocks"], 1, n_columns)
 
     def _share_mean(self) -> float:
         """Return the length of the mean, which P does not change."""
-        rotated = self._add("fedsvd.share", {}, (self._shape[0],))
-        self._tell("fedsvd.mean", {"mean": rotated})
+        rotated = self._add("fedsvd.share", {}, d=self._shape[0])
+        self._tell("fedsvd.mean", {"mean": rotated}, d=self._shape[0])
         return float(np.linalg.norm(rotated))
 
     def _decompose(self) -> _Decomposition:
@@ -127,7 +124,7 @@ class FactorisationServer:
         for start in range(0, n_columns, width):
             stop = min(start + width, n_columns)
             payload = {"start": start, "stop": stop}
-            yield self._add("fedsvd.columns", payload, (d, stop - start))
+            yield self._add("fedsvd.columns", payload, d=d, w=stop - start)
 
     def _rank(self, values: Matrix, size: float) -> int:
         """Count the singular values that are more than rounding."""
@@ -150,31 +147,34 @@ class FactorisationServer:
         start = 0
         for block in range(self._n_blocks):
             replies = self._tell("fedsvd.cover", {"block": block})
-            covers = {
-                site: read_array(reply.get("cover"), (None, None))
+            columns = right[:, start : start + len(replies[self.holders[0]]["cover"])]
+            width = columns.shape[1]
+            odd = {
+                site: "MALFORMED"
+                for site, reply in replies.items()
+                if len(reply["cover"]) != width
+            }
+            if odd:
+                raise IncompleteError("fedsvd.cover", odd)
+            messages = {
+                site: {"covered": columns @ reply["cover"]}
                 for site, reply in replies.items()
             }
-            width = len(covers[self.holders[0]])
-            columns = right[:, start : start + width]
-            messages = {
-                site: {"covered": columns @ read_array(cover, (columns.shape[1], None))}
-                for site, cover in covers.items()
-            }
-            ask_all(self.exchange, "fedsvd.rows", messages, self.timeout)
+            self._ask("fedsvd.rows", messages, k=len(right))
             start += width
 
-    def _add(self, name: str, payload: Payload, shape: tuple[int, ...]) -> Matrix:
+    def _add(self, name: str, payload: Payload, **sizes: int) -> Matrix:
         """Ask for one sum over the holders."""
-        replies = self._tell(name, payload)
-        parts = [
-            read_array(reply.get("masked"), (*shape, CODE.words), np.uint64)
-            for reply in replies.values()
-        ]
-        return CODE.decode(total(parts))
+        replies = self._tell(name, payload, words=CODE.words, **sizes)
+        return CODE.decode(total(reply["masked"] for reply in replies.values()))
 
-    def _tell(self, name: str, payload: Payload) -> Replies:
-        everyone = dict.fromkeys(self.holders, payload)
-        return ask_all(self.exchange, name, everyone, self.timeout)
+    def _tell(self, name: str, payload: Payload, **sizes: int) -> Replies:
+        return self._ask(name, dict.fromkeys(self.holders, payload), **sizes)
+
+    def _ask(self, name: str, payloads: Payloads, **sizes: int) -> Replies:
+        return ask_checked(
+            self.exchange, FEDSVD, name, payloads, self.timeout, sizes=sizes
+        )
 
 
 def _reduce(parts: list[Matrix]) -> Matrix:

@@ -1,26 +1,20 @@
 """What a holder does with the masks that it is given."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.peers.fed_svd.randomness import derive
 from fedsdr.peers.fed_svd.rotations import Rotation
-from fedsdr.peers.fed_svd.svd_terms import (
-    CODE,
-    LARGEST,
-    Answers,
-    check_keys,
-    read_array,
-    read_count,
-)
+from fedsdr.peers.fed_svd.secret_draws import derive
+from fedsdr.peers.fed_svd.svd_schema import FEDSVD
+from fedsdr.peers.fed_svd.svd_terms import CODE, LARGEST, check_range
+from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum.fixed_point import Ring
-from fedsdr.secure_sum.masks import SEED_BYTES, pairwise
+from fedsdr.secure_sum.masks import pairwise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,16 +107,15 @@ class MaskKeeper:
         dict
             The reply.
         """
-        answers: Answers = {
+        answers = {
             "fedsvd.size": self._size,
             "fedsvd.left": self._left,
             "fedsvd.right": self._right,
         }
-        if name not in answers:
-            raise Refusal("MALFORMED")
-        if name != self._next:
+        if name in answers and name != self._next:
             raise Refusal("ORDER", f"{self._next} was expected")
-        return answers[name](payload)
+        sizes = {"d": self._shape[1]}
+        return answer_checked(FEDSVD, answers, name, payload, sizes=sizes)
 
     def hide(self, values: Matrix, purpose: str) -> Ring:
         """Write numbers so that only their sum over all holders can be read.
@@ -170,48 +163,36 @@ class MaskKeeper:
                 rotated[:, first - start : last - start] = left[:, part.rows] @ block
         return rotated
 
-    def _size(self, payload: Payload) -> Payload:
-        check_keys(payload)
+    def _size(self, _: Payload) -> Payload:
         self._next = "fedsvd.left"
         return {"n_rows": self._shape[0], "n_features": self._shape[1]}
 
     def _left(self, payload: Payload) -> Payload:
-        check_keys(payload, "order", "blocks", "n_columns", "seeds")
         d = self._shape[1]
-        n_columns = read_count(payload, "n_columns", self._shape[0], LARGEST)
-        order = read_array(payload["order"], (d,), np.int64)
-        if not isinstance(payload["blocks"], list):
-            raise Refusal("MALFORMED")
-        blocks = tuple(read_array(block, (None, None)) for block in payload["blocks"])
+        n_columns = check_range(payload["n_columns"], self._shape[0], LARGEST)
+        order, blocks = payload["order"], tuple(payload["blocks"])
         square = all(block.shape[0] == block.shape[1] for block in blocks)
         whole = sum(map(len, blocks)) == d
         if not (square and whole and np.array_equal(np.sort(order), np.arange(d))):
             raise Refusal("MALFORMED")
-        self._seeds = self._read_seeds(payload["seeds"])
+        self._check_seeds(payload["seeds"])
+        self._seeds = dict(payload["seeds"])
         self.rotation, self.n_columns = Rotation(order, blocks), n_columns
         self._next = "fedsvd.right"
         return {}
 
-    def _read_seeds(self, seeds: Any) -> dict[str, bytes]:
-        if not isinstance(seeds, dict) or self._name in seeds:
-            raise Refusal("MALFORMED")
-        values = list(seeds.values())
-        if not all(isinstance(seed, bytes) for seed in values):
-            raise Refusal("MALFORMED")
-        if any(len(seed) != SEED_BYTES for seed in values):
-            raise Refusal("MALFORMED")
-        if len(set(values)) < len(values):
+    def _check_seeds(self, seeds: dict[str, bytes]) -> None:
+        if self._name in seeds:
+            raise Refusal("MALFORMED", "a holder has no seed with itself")
+        if len(set(seeds.values())) < len(seeds):
             raise Refusal("TAMPERED", "two peers have the same seed")
-        if len(values) < self._min_peers:
+        if len(seeds) < self._min_peers:
             raise Refusal("PEERS", "no sum hides a single holder")
-        return dict(seeds)
 
     def _right(self, payload: Payload) -> Payload:
-        check_keys(payload, "start", "rows", "block")
         start = self.slices[-1].stop if self.slices else 0
-        read_count(payload, "start", start, start)
-        rows = read_array(payload["rows"], (None,), np.int64)
-        block = read_array(payload["block"], (len(rows), None))
+        check_range(payload["start"], start, start)
+        rows, block = payload["rows"], payload["block"]
         width, left = block.shape[1], self.n_columns - start
         n_rows = self._shape[0]
         if not max(1, len(rows)) <= width <= left or not _in_range(rows, n_rows):

@@ -7,17 +7,12 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.peers.fed_svd.keeper import MaskKeeper
-from fedsdr.peers.fed_svd.randomness import Draws
+from fedsdr.peers.fed_svd.mask_keeper import MaskKeeper
 from fedsdr.peers.fed_svd.rotations import haar
-from fedsdr.peers.fed_svd.svd_terms import (
-    CODE,
-    Answers,
-    SvdTerms,
-    check_keys,
-    read_array,
-    read_count,
-)
+from fedsdr.peers.fed_svd.secret_draws import Draws
+from fedsdr.peers.fed_svd.svd_schema import FEDSVD
+from fedsdr.peers.fed_svd.svd_terms import CODE, SvdTerms, check_range
+from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum.masks import SEED_BYTES
 from fedsdr.summaries.summary import centre
@@ -146,7 +141,7 @@ class Holder:
         dict
             The reply.
         """
-        answers: Answers = {
+        answers = {
             "fedsvd.begin": self._begin,
             "fedsvd.share": self._share,
             "fedsvd.mean": self._learn_mean,
@@ -155,17 +150,15 @@ class Holder:
             "fedsvd.cover": self._cover,
             "fedsvd.rows": self._learn_rows,
         }
-        if name not in answers:
-            raise Refusal("MALFORMED")
         asks_for_rows = name in ("fedsvd.cover", "fedsvd.rows")
         if asks_for_rows and not self._terms.recover_rows:
             raise Refusal("DISCLOSURE", "recovering rows shows this holder's part")
-        if name != self._next:
+        if name in answers and name != self._next:
             raise Refusal("ORDER", f"{self._next} was expected")
-        return answers[name](payload)
+        sizes = {"d": self._X.shape[1], "words": CODE.words}
+        return answer_checked(FEDSVD, answers, name, payload, sizes=sizes)
 
     def _begin(self, payload: Payload) -> Payload:
-        check_keys(payload, "terms")
         if not self.masks.complete:
             raise Refusal("ORDER", "the masks come first")
         if payload["terms"] != self._terms.to_payload():
@@ -188,8 +181,7 @@ class Holder:
             "n_blocks": len(self.masks.slices),
         }
 
-    def _share(self, payload: Payload) -> Payload:
-        check_keys(payload)
+    def _share(self, _: Payload) -> Payload:
         rotation = self.masks.rotation
         centred, own = centre(self._X)
         weight = len(self._X) / self.masks.n_columns
@@ -199,8 +191,7 @@ class Holder:
         return {"masked": masked}
 
     def _learn_mean(self, payload: Payload) -> Payload:
-        check_keys(payload, "mean")
-        pooled = read_array(payload["mean"], (self._X.shape[1],))
+        pooled = payload["mean"]
         self._mean = self.masks.rotation.undo(pooled)
         if self._terms.center == "global":
             self._left += (self._own - pooled)[:, None]
@@ -208,10 +199,9 @@ class Holder:
         return {}
 
     def _columns(self, payload: Payload) -> Payload:
-        check_keys(payload, "start", "stop")
         n_columns = self.masks.n_columns
-        start = read_count(payload, "start", self._n_told, self._n_told)
-        stop = read_count(payload, "stop", start + 1, n_columns)
+        start = check_range(payload["start"], self._n_told, self._n_told)
+        stop = check_range(payload["stop"], start + 1, n_columns)
         part = self.masks.rotate(self._left, start, stop)
         masked = self.masks.hide(part, f"columns {start} to {stop}")
         self._n_told = stop
@@ -220,12 +210,9 @@ class Holder:
         return {"masked": masked}
 
     def _learn_factors(self, payload: Payload) -> Payload:
-        check_keys(payload, "left", "values", "total")
-        left = read_array(payload["left"], (self._X.shape[1], None))
-        values = read_array(payload["values"], (left.shape[1],))
-        total = payload["total"]
-        if type(total) is not float or not 0.0 <= total < np.inf:
-            raise Refusal("MALFORMED")
+        left, values, total = payload["left"], payload["values"], payload["total"]
+        if total < 0.0:
+            raise Refusal("MALFORMED", "a sum of squares cannot be negative")
         recover = self._terms.recover_rows and left.shape[1] > 0
         self._factors = Factors(
             left=self.masks.rotation.undo(left),
@@ -239,20 +226,19 @@ class Holder:
         return {}
 
     def _cover(self, payload: Payload) -> Payload:
-        read_count(payload, "block", self._n_recovered, self._n_recovered)
-        check_keys(payload, "block")
+        check_range(payload["block"], self._n_recovered, self._n_recovered)
         part = self.masks.slices[self._n_recovered]
         self._undo = haar(len(part.rows), self._draws.normal)
         self._next = "fedsvd.rows"
         return {"cover": part.block.T @ self._undo}
 
     def _learn_rows(self, payload: Payload) -> Payload:
-        check_keys(payload, "covered")
         factors, part = self._factors, self.masks.slices[self._n_recovered]
         assert factors is not None
         assert factors.right is not None
-        shape = (factors.left.shape[1], len(part.rows))
-        covered = read_array(payload["covered"], shape)
+        covered = payload["covered"]
+        if covered.shape != (factors.left.shape[1], len(part.rows)):
+            raise Refusal("MALFORMED", "one row per direction, one column per own row")
         factors.right[part.rows] = self._undo @ covered.T
         self._n_recovered += 1
         last = self._n_recovered == len(self.masks.slices)

@@ -6,8 +6,9 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import log_ndtr
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.peers.fed_pca.rank_adaption import Matrix, RankAdaption
+from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace, add_columns
 
 Noise = Literal["mod-sulq", "gaussian"]

@@ -7,10 +7,12 @@ from itertools import combinations
 import numpy as np
 
 from fedsdr.exceptions import InputError
-from fedsdr.peers.fed_svd.randomness import Draws
 from fedsdr.peers.fed_svd.rotations import block_sizes, haar, random_rotation
-from fedsdr.peers.fed_svd.svd_terms import LARGEST, read_count
-from fedsdr.protocols.exchange import Exchange, Payloads, Replies, ask_all
+from fedsdr.peers.fed_svd.secret_draws import Draws
+from fedsdr.peers.fed_svd.svd_schema import FEDSVD
+from fedsdr.peers.fed_svd.svd_terms import LARGEST, check_range
+from fedsdr.protocols.checked_exchange import ask_checked
+from fedsdr.protocols.exchange import Exchange, Payloads, Replies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +54,12 @@ class MaskAuthority:
     def run(self) -> None:
         """Ask for sizes, then hand out all masks."""
         sizes = self._ask("fedsvd.size", {name: {} for name in self.holders})
-        widths = {read_count(size, "n_features", 1, LARGEST) for size in sizes.values()}
+        widths = {check_range(one["n_features"], 1, LARGEST) for one in sizes.values()}
         if len(widths) > 1:
             raise InputError(
                 "the holders have different numbers of columns: agree on them first"
             )
-        counts = [read_count(size, "n_rows", 1, LARGEST) for size in sizes.values()]
+        counts = [check_range(one["n_rows"], 1, LARGEST) for one in sizes.values()]
         draws = Draws(self.seed)
         self._left(widths.pop(), sum(counts), draws)
         self._right(counts, draws)
@@ -75,7 +77,7 @@ class MaskAuthority:
             "n_columns": n_columns,
         }
         messages = {name: {**common, "seeds": seeds[name]} for name in self.holders}
-        self._ask("fedsvd.left", messages)
+        self._ask("fedsvd.left", messages, d=n_features)
 
     def _right(self, counts: list[int], draws: Draws) -> None:
         """Hand out Q, one block at a time."""
@@ -94,8 +96,10 @@ class MaskAuthority:
                     "rows": row[members[own]],
                     "block": block[own],
                 }
-            self._ask("fedsvd.right", messages)
+            self._ask("fedsvd.right", messages, w=size)
             start += size
 
-    def _ask(self, name: str, payloads: Payloads) -> Replies:
-        return ask_all(self.exchange, name, payloads, self.timeout)
+    def _ask(self, name: str, payloads: Payloads, **sizes: int) -> Replies:
+        return ask_checked(
+            self.exchange, FEDSVD, name, payloads, self.timeout, sizes=sizes
+        )

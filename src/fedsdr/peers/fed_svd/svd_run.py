@@ -6,13 +6,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.peers.fed_svd import (
-    FactorisationServer,
-    Factors,
-    Holder,
-    MaskAuthority,
-    SvdTerms,
-)
+from fedsdr.peers.fed_svd.mask_authority import MaskAuthority
+from fedsdr.peers.fed_svd.row_holder import Factors, Holder
+from fedsdr.peers.fed_svd.svd_server import FactorisationServer
+from fedsdr.peers.fed_svd.svd_terms import SvdTerms
 from fedsdr.secure_sum.masks import SEED_BYTES
 from fedsdr.transports.in_process import InProcess
 from fedsdr.transports.transcript import Transcript
