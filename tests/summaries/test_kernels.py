@@ -39,9 +39,7 @@ def test_between_slices_is_sigma_minus_eq_2_6a(
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5))
     X -= X.mean(axis=0)
-    labels = slice_labels(
-        rng.integers(0, 15, n_rows) / 2, kernel=Slices(number=n_slices)
-    )
+    labels = slice_labels(rng.integers(0, 15, n_rows) / 2, Slices(number=n_slices))
     sigma = np.cov(X, rowvar=False, bias=True)
     T = between_slices(X, labels) / n_rows
     np.testing.assert_allclose(T, sigma - eq_2_6a(X, labels), atol=1e-12)
@@ -94,8 +92,8 @@ def test_both_kernels_estimate_the_same_matrix(rng: np.random.Generator) -> None
     y = X[:, 0] + 0.5 * rng.normal(size=20_000)
     # E[x | y] = 0.8 y e_1 with var(y) = 1.25: T = 0.8 on the first entry.
     expected = np.diag([0.8, 0.0, 0.0])
-    for kernel in ("slices", "pairs"):
-        found = summarize(X, y, kernel=sized(kernel, 100)).kernel
+    for kernel in (Slices(size=100), Pairs()):
+        found = summarize(X, y, kernel=kernel).kernel
         np.testing.assert_allclose(found, expected, atol=0.03)
 
 
@@ -132,6 +130,6 @@ def test_smooth_kernel_is_dominated_by_the_covariance(rng):
 def test_smooth_kernel_sees_what_slices_see(rng):
     X = rng.normal(size=(2000, 3))
     y = X[:, 0] + 0.5 * rng.normal(size=2000)
-    slices, smooth = (summarize(X, y, kernel=k) for k in ("slices", "smooth"))
+    slices, smooth = (summarize(X, y, kernel=k) for k in (Slices(), Smooth()))
     assert smooth.kernel[0, 0] == pytest.approx(slices.kernel[0, 0], rel=0.1)
     assert np.abs(smooth.kernel[1:, 1:]).max() < 0.02

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.method import Slices, Smooth
+from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import Summary, summarize
 from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.slicing import weigh
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.streaming import Part, reduce_rows, summarize_parts
 
-KERNELS = ("smooth", "slices", "pairs")
+KERNELS = (Smooth(), Slices(size=10), Pairs())
 
 
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Stream:
@@ -89,7 +89,6 @@ def test_any_batches_give_the_same_sums(
         masks,
         kernel=kernel,
         discrete=discrete,
-        kernel=Slices(size=10),
         memory=groups * 8 * 4,
     )
     for found, expected in pairs:

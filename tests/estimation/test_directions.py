@@ -1,35 +1,67 @@
-"""The penalty from theory and the test for missed variables."""
+"""Directions on the variables selected, and variables that were missed."""
 
 import numpy as np
 import pytest
-from fedsdr.selection.rules import choose_penalty
-from fedsdr.selection.universal import (
+from scipy.linalg import eigh
+from tests.selection.pooled import pooled, site_summaries
+
+from fedsdr.estimation import directions as room
+from fedsdr.estimation import leading_directions, orthonormal, refit_directions
+from fedsdr.estimation.directions import (
     ADDITIONS,
     _gain_of_noise,
     _gains,
     add_missed_variables,
-    plug_in_penalty,
-    raise_to_plug_in,
-    universal_penalty,
 )
-from scipy.linalg import eigh
-
-from fedsdr.method import Slices, Smooth
-from fedsdr.selection import Choices, Evidence, bic_dimension, universal
-from fedsdr.simulate import make_setting
-from fedsdr.solver import solve
-from fedsdr.summaries import Summary, summarize
+from fedsdr.exceptions import InputError
+from fedsdr.metrics import subspace_distance
+from fedsdr.summaries import Slices, Smooth, Summary, summarize
 
 
-def _parts(setting: int, seed: int, kernel: str) -> list[Summary]:
-    data = make_setting(setting, n_features=60, random_state=seed)
-    masks = [data.sites == i for i in range(10)]
-    return [summarize(data.X[m], data.y[m], kernel=kernel) for m in masks]
+def test_leading_directions_solve_the_generalised_problem(rng) -> None:
+    X = rng.normal(size=(200, 5)) @ rng.normal(size=(5, 5))
+    summary = summarize(X, X[:, 0] + rng.normal(size=200))
+    vectors, values = leading_directions(summary.sigma, summary.kernel, 3)
+    expected, axes = eigh(summary.kernel, summary.sigma)
+    np.testing.assert_allclose(values, expected[::-1], atol=1e-12)
+    np.testing.assert_allclose(
+        vectors.T @ summary.sigma @ vectors, np.eye(3), atol=1e-10
+    )
+    assert subspace_distance(vectors, axes[:, ::-1][:, :3]) < 1e-8
 
 
-def _pooled(setting: int, seed: int, kernel: str = "smooth") -> Summary:
-    total = sum(_parts(setting, seed, kernel))
-    return total.scaled(np.sqrt(np.diag(total.sigma)))
+def test_duplicated_columns_share_their_coefficient(rng) -> None:
+    x = rng.normal(size=200)
+    X = np.column_stack([x, x, rng.normal(size=200)])
+    summary = summarize(X, x)
+    directions, values = leading_directions(summary.sigma, summary.kernel, 1)
+    assert directions[0, 0] == pytest.approx(directions[1, 0])
+    assert values.size == 2
+
+
+def test_refit_is_zero_off_the_support_and_takes_a_mask_or_indices(rng) -> None:
+    X = rng.normal(size=(200, 6))
+    summary = summarize(X, X[:, 1] + X[:, 4])
+    mask = np.array([False, True, False, False, True, False])
+    by_mask, _ = refit_directions(summary, mask, 1)
+    by_index, _ = refit_directions(summary, [1, 4], 1)
+    np.testing.assert_array_equal(by_mask, by_index)
+    assert not by_mask[~mask].any()
+    shrunk, _ = refit_directions(summary, mask, 1, penalty=0.01)
+    assert subspace_distance(shrunk, by_mask) < 0.1
+    with pytest.raises(InputError, match="support is empty"):
+        refit_directions(summary, [], 1)
+
+
+def test_orthonormal_keeps_the_span_zero_rows_and_tiny_units(rng) -> None:
+    directions = rng.normal(size=(6, 2))
+    directions[3] = 0.0
+    directions[:, 1] *= 1e-200
+    basis = orthonormal(directions)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-14)
+    assert not basis[3].any()
+    directions[:, 1] *= 1e200
+    assert subspace_distance(basis, directions) < 1e-12
 
 
 @pytest.fixture
@@ -38,11 +70,6 @@ def total(rng) -> Summary:
     y = X[:, 0] + X[:, 1] + 0.4 * X[:, 2] + 0.5 * rng.normal(size=600)
     summary = summarize(X, y, kernel=Smooth())
     return summary.scaled(np.sqrt(np.diag(summary.sigma)))
-
-
-def test_universal_penalty_is_the_papers_formula() -> None:
-    assert universal_penalty(150, 1000) == 0.5 * np.sqrt(np.log(150) / 1000)
-    assert universal_penalty(1, 100) > 0
 
 
 def test_gains_are_the_increase_of_the_leading_eigenvalues(total) -> None:
@@ -78,10 +105,10 @@ def test_additions_among_noise_are_as_rare_as_promised(rng) -> None:
 
 @pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_gains_of_noise_are_as_large_as_said(kernel, monkeypatch) -> None:
-    monkeypatch.setattr(universal, "ADDITIONS", 6.0)
+    monkeypatch.setattr(room, "ADDITIONS", 6.0)
     beyond = []
     for seed in range(8):
-        total = _pooled(3, seed, kernel)
+        total = pooled(3, seed, kernel)
         _, gains, values = _gains(total, np.arange(5), 2)
         beyond.append((gains > _gain_of_noise(total, values)).sum())
     assert 2.0 < np.mean(beyond) <= 6.0
@@ -89,7 +116,7 @@ def test_gains_of_noise_are_as_large_as_said(kernel, monkeypatch) -> None:
 
 @pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_additions_do_not_depend_on_order_or_units(kernel, rng) -> None:
-    total = _pooled(4, 1, kernel)
+    total = pooled(4, 1, kernel)
     start = np.array([0, 1])
     found = add_missed_variables(total, start, 2)
     assert set(start) <= set(found)
@@ -103,10 +130,10 @@ def test_additions_do_not_depend_on_order_or_units(kernel, rng) -> None:
 
 
 def test_a_higher_level_adds_more(monkeypatch) -> None:
-    total = _pooled(4, 1, "smooth")
+    total = pooled(4, 1, Smooth())
     sizes = []
     for level in (1e-4, 0.3, 5.0):
-        monkeypatch.setattr(universal, "ADDITIONS", level)
+        monkeypatch.setattr(room, "ADDITIONS", level)
         sizes.append(add_missed_variables(total, np.array([0, 1]), 2).size)
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
@@ -119,30 +146,8 @@ def test_collinear_candidates_are_passed_over(rng) -> None:
     assert 6 not in add_missed_variables(summary, np.array([0]), 1)
 
 
-def test_the_plug_in_level_only_ever_raises_the_penalty(total) -> None:
-    low = solve(total.sigma, total.kernel, 1, 0.004)
-    level = plug_in_penalty(total, low)
-    raised = raise_to_plug_in(total, low, 1e-6)
-    assert raised.penalty == level > low.penalty
-    assert raised.active.size <= low.active.size
-    high = solve(total.sigma, total.kernel, 1, 0.2)
-    assert raise_to_plug_in(total, high, 1e-6) is high
-
-
-def test_the_penalty_stays_where_bic_sees_more_directions() -> None:
-    def steps(total: Summary) -> list[str]:
-        _, rows = choose_penalty(Evidence(total), Choices(), 1)
-        return [row["step"] for row in rows]
-
-    one, two = _pooled(1, 1), _pooled(4, 1)
-    assert bic_dimension(one.kernel, one.n_rows, 5) == 1
-    assert bic_dimension(two.kernel, two.n_rows, 5) == 2
-    assert steps(one) == ["universal", "plug-in"]
-    assert steps(two) == ["universal"]
-
-
 def test_the_order_of_the_sites_does_not_matter() -> None:
-    parts = _parts(6, 2, "smooth")
+    parts = site_summaries(6, 2, Smooth())
     found = [
         add_missed_variables(sum(some), np.array([0, 1, 4]), 2)
         for some in (parts, parts[::-1])
