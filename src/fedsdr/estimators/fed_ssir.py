@@ -20,7 +20,7 @@ from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.rows import MemoryRows
 from fedsdr.selection import Choices, estimate
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import is_discrete
 from fedsdr.terms import Terms
 

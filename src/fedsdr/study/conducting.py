@@ -16,7 +16,7 @@ from fedsdr.protocols.secure import Folder, SecureSum
 from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.selection import estimate
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.study.checked_files import write_atomically
 from fedsdr.study.study_file import StudyFile, read_study
 

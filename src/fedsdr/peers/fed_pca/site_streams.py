@@ -20,7 +20,7 @@ from fedsdr.peers.fed_pca import (
     private_update,
     update,
 )
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 
 TREES = {"balanced": balanced_tree, "chain": chain_tree}
 

@@ -15,7 +15,7 @@ from fedsdr.exceptions import InputError, SiteWarning, describe_site
 from fedsdr.peers.components import Components
 from fedsdr.peers.fed_svd import Factors, SvdTerms
 from fedsdr.peers.fed_svd.masked_svd import masked_svd, random_seed
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.transports import Transcript
 
 

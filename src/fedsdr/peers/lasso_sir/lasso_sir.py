@@ -19,7 +19,7 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
     pseudo_responses,
 )
 from fedsdr.selection import orthonormal
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import is_discrete, slice_labels
 from fedsdr.summaries.one_site import centre
 

@@ -22,7 +22,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
 from fedsdr.selection import orthonormal
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Summary
 
 #: Default penalties, as multiples of sqrt(log d / n).
