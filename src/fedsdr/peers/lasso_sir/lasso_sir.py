@@ -19,7 +19,7 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
     most_varying,
     pseudo_responses,
 )
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Slices, is_discrete, slice_labels
 from fedsdr.summaries.summary import centre
 
