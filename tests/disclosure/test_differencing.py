@@ -9,6 +9,7 @@ from tests.disclosure.examples import SITES, facts, request
 
 from fedsdr.disclosure import Facts, Gate, Ledger, Policy, ReleaseRequest, review
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Smooth
 
 FEWER = SITES[:3]
 OTHER = "77" * 32
@@ -165,7 +166,7 @@ def test_changed_columns_are_noticed_whatever_the_question(changes, rules) -> No
 
 # --- with rows ------------------------------------------------------------------------
 
-TERMS = {"discrete": False, "kernel": "smooth"}
+TERMS = {"discrete": False, "kernel": Smooth()}
 
 
 def moments(X: np.ndarray) -> np.ndarray:
