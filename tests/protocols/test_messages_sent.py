@@ -7,7 +7,7 @@ import pytest
 from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
-from fedsdr import FedSSIR
+from fedsdr import PaperFedSSIR
 from fedsdr.estimators.sites import split_sites
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.svd_run import masked_svd
@@ -90,10 +90,7 @@ def test_the_plain_sums(data) -> None:
 def test_the_papers_protocol(data, monkeypatch) -> None:
     transcript = Transcript()
     monkeypatch.setattr(paper_runs, "Transcript", lambda **_: transcript)
-    model = FedSSIR(
-        "votes", penalty="holdout", kernel="slices", protocol="paper",
-        n_penalties=2, tol=0.1, random_state=0,
-    )  # fmt: skip
+    model = PaperFedSSIR(tol=0.1, random_state=0)
     model.fit(data.X, data.y, sites=data.sites)
     assert met(transcript) == listed("paper")
 

@@ -15,7 +15,6 @@ from fedsdr.estimators.sites import (
     join_under_masks,
     split_sites,
 )
-from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.result import Result, make_result
 from fedsdr.rows import MemoryRows
@@ -259,6 +258,8 @@ class FedSSIR(Reducer):
         choices: Choices,
         generator: np.random.Generator,
     ) -> tuple[Result, Communication]:
+        from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+
         run = PaperRun(terms, choices, self.max_iter)
         found, communication = run.fit(parts, generator)
         self.n_iter_ = found["validation"][-1]["n_iter"]

@@ -1,6 +1,5 @@
 """The paper's protocol, run from its first message to a result."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.estimators.sites import Communication, connect, cost
-from fedsdr.exceptions import ConvergenceWarning, InputError
+from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
 from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
 from fedsdr.peers.paper.paper_site import PaperSite
 from fedsdr.result import Result, provenance
@@ -40,19 +39,6 @@ class PaperRun:
     terms: Terms
     choices: Choices
     max_iter: int
-
-    def __post_init__(self) -> None:
-        unknown = (
-            (self.choices.n_directions == "bic", "n_directions='bic'"),
-            (self.choices.penalty == "moments", "penalty='moments'"),
-            (not isinstance(self.choices.refit, bool), "a second penalty as refit"),
-        )
-        for asked, what in unknown:
-            if asked:
-                raise InputError(
-                    f"protocol='paper' cannot do {what}: its coordinator never has the "
-                    "pooled kernel; use protocol='sums'"
-                )
 
     def fit(
         self,
@@ -92,11 +78,11 @@ class PaperRun:
         fit = self._run(coordinator, iterates, k, penalty)
         objective, between = coordinator.finish(fit, counts)
         if not fit.converged:
-            warnings.warn(
+            warn_user(
                 f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
-                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}",
+                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}: raise "
+                "max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         spread = fit.basis.T @ sigma @ fit.basis
         shares = np.linalg.eigvals(np.linalg.pinv(spread) @ between).real
