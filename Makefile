@@ -31,7 +31,7 @@ $(VENV)/.federation: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable '.[federation,plots,test,dev]'
+	$(PIP) --constraint constraints.txt --editable '.[federation,reproduction,test,dev]'
 	@touch $(VENV)/.federation $@
 
 demo: $(VENV)/.federation ## run a study over four real sites on this machine

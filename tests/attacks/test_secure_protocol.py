@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from tests.protocols.studies import Consortium, make_rows
 
+from fedsdr.method import Smooth
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.summaries import summarize
 
@@ -44,7 +45,7 @@ def test_no_covariance_kernel_or_row_count_is_recovered(
             continue
         read = ring.decode(message.payload["masked"])
         X, y = consortium.rows[message.sender]
-        own = summarize(X, y, kernel="smooth")
+        own = summarize(X, y, kernel=Smooth())
         upper = np.triu_indices(D)
         truth = np.concatenate([own.scatter[upper], own.between[upper]])
         assert abs(read[0] - own.n_rows) > 1.0

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.protocols.secure import OpenGate, SecureSite, Study
+from fedsdr.disclosure import OpenGate
+from fedsdr.method import Terms
+from fedsdr.protocols.secure import AgreedStudy, SecureSite
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -45,7 +46,7 @@ class Consortium:
         self.identities = {name: Identity.generate() for name in rows}
         roster = {name: own.public for name, own in self.identities.items()}
         columns = tuple(f"{prefix}{j}" for j in range(n_features))
-        self.study = Study(
+        self.study = AgreedStudy(
             "test",
             columns,
             "y",

@@ -4,19 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
 from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
-from fedsdr import PaperFedSSIR
-from fedsdr.estimators.sites import split_sites
+from fedsdr import HoldOut, PaperFedSSIR
+from fedsdr.method import Terms
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
+from fedsdr.rows import split_sites
 from fedsdr.selection import Choices, estimate
 from fedsdr.simulate import make_setting
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 ASKERS = ("coordinator", "authority", "server")
@@ -90,7 +90,7 @@ def test_the_plain_sums(data) -> None:
 def test_the_papers_protocol(data, monkeypatch) -> None:
     transcript = Transcript()
     monkeypatch.setattr(paper_runs, "Transcript", lambda **_: transcript)
-    model = PaperFedSSIR(tol=0.1, random_state=0)
+    model = PaperFedSSIR(penalty=HoldOut(penalties=2), tol=0.1, random_state=0)
     model.fit(data.X, data.y, sites=data.sites)
     assert met(transcript) == listed("paper")
 

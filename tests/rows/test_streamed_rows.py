@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.data import open_source, read_rows
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError
-from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
+from fedsdr.method import Pairs, Slices, Smooth, Terms
+from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
-from fedsdr.terms import Terms
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -42,7 +43,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray) -> None:
     )
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "slices", "pairs"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(), Pairs()])
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -62,7 +63,7 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
     terms = Terms(
         3,
         kernel=kernel,
-        slice_size=5,
+        kernel=Slices(size=5),
         discrete=discrete,
         n_folds=3,
         max_votes=2,
@@ -82,14 +83,15 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
 def test_facts_are_those_of_rows_in_memory(memory, rng, tmp_path) -> None:
     X = np.column_stack([rng.normal(size=90), np.arange(90) < 4, np.ones(90)])
     own, streamed = twins(X, X[:, 0].round(), 7, memory)
-    gate = Ledger(tmp_path / "ledger")
+    ledger = Ledger(tmp_path / "ledger")
     seen = [
         rows.observe(
-            RuleGate(Policy(), gate)._gate.observe,
+            observe,
             own.columns,
             discrete=True,
-            kernel="smooth",
+            kernel=Smooth(),
             n_folds=3,
+            fingerprint=ledger.fingerprint,
         )
         for rows in (own, streamed)
     ]
@@ -153,7 +155,7 @@ def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
 def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     """One site reads its rows from a file while the study goes on."""
     rows = make_rows(4, n_rows=80)
-    gate = lambda _: RuleGate(Policy(min_rows=10))  # noqa: E731
+    gate = lambda _: ReleaseGate(Policy(min_rows=10))  # noqa: E731
     study = Consortium(rows, gate=gate, n_folds=2)
     X, y = rows["site-00"]
     names = [*study.study.columns, "y"]
@@ -181,7 +183,9 @@ def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     assert_close(add("moments", {}, study.study.terms.n_values), study.expected())
     assert set(add.survivors) == set(rows)
     with pytest.raises(Refusal, match="ROWS"):
-        RuleGate(Policy(min_rows=1000)).inspect(study.study, streamed)
+        ReleaseGate(Policy(min_rows=1000)).inspect(
+            study.study.first_release(), partial(study.study.observe, streamed)
+        )
 
 
 def test_batches_of_wide_rows_are_short() -> None:
@@ -198,7 +202,7 @@ from pathlib import Path
 import numpy as np
 from fedsdr.data import open_source, read_rows
 from fedsdr.rows import StreamedRows
-from fedsdr.terms import Terms
+from fedsdr.method import Terms
 
 folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]
 names = [f"x{j}" for j in range(150)]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.solver.cases import pooled_setting
 
+from fedsdr.method import Slices
 from fedsdr.solver.completion import (
     complete_by_regression,
     complete_dual,
@@ -67,7 +68,7 @@ def test_copies_with_noise_are_explained_by_the_working_set(
     X = rng.normal(size=(4000, 4))
     X = np.hstack([X, *(X + 0.3 * rng.normal(size=X.shape) for _ in range(4))])
     y = X[:, 0] + X[:, 1]
-    summary = summarize(X / X.std(axis=0), y, n_slices=10)
+    summary = summarize(X / X.std(axis=0), y, kernel=Slices(number=10))
     problem = Problem.checked(summary.sigma, summary.kernel, 1, RHO)
     active = np.arange(4)
     small = problem.restrict(active)

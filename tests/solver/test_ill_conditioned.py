@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from tests.solver.cases import Case
 
+from fedsdr.method import Slices, Smooth
 from fedsdr.solver import certify, penalty_max, solve, solve_path
 from fedsdr.summaries import summarize
 
@@ -55,7 +56,7 @@ def test_correlated_columns_are_certified(
     X = design(rng)
     X /= X.std(axis=0)
     y = X[:, 3] - X[:, 40] + np.exp(X[:, 20]) + 0.5 * rng.normal(size=800)
-    case = standardised(summarize(X, y, n_slices=10), n_directions)
+    case = standardised(summarize(X, y, kernel=Slices(number=10)), n_directions)
     assert np.linalg.cond(case.sigma) > 5e3
     assert_certified(case, share * penalty_max(case.kernel), max_iter=5000)
 
@@ -86,7 +87,7 @@ def pooled(table: pd.DataFrame, kernel: str, n_directions: int) -> Case:
 # The last is about the penalty that FedSSIR takes on these rows.
 @pytest.mark.parametrize("penalty", [0.3, 0.1, 0.046])
 @pytest.mark.parametrize("n_directions", [1, 2, 3])
-@pytest.mark.parametrize("kernel", ["smooth", "slices"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_every_second_community_is_certified(
     communities: pd.DataFrame, kernel: str, n_directions: int, penalty: float
 ) -> None:

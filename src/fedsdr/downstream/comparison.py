@@ -17,9 +17,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fedsdr.downstream.scores import relative_error, site_accuracy
 from fedsdr.downstream.splits import Rows, site_splits, take_rows
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.sites import group_by_site
+from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
+from fedsdr.rows.memory_rows import group_by_site
 
 #: Of responses, predictions and sites.
 Measure = Callable[[Any, Any, Any], float]

@@ -5,6 +5,7 @@ from fedsdr.solver.path import penalty_grid, penalty_max, solve_path
 from fedsdr.solver.problem import Problem
 from fedsdr.solver.solution import Solution
 from fedsdr.solver.solve import solve
+from fedsdr.solver.threads import single_threaded_blas
 
 __all__ = [
     "Certificate",
@@ -13,6 +14,7 @@ __all__ = [
     "certify",
     "penalty_grid",
     "penalty_max",
+    "single_threaded_blas",
     "solve",
     "solve_path",
 ]

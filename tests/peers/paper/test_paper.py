@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import brentq
 from tests.peers.spoilt import SpoilingParty, spoilt
 
-from fedsdr.estimators.sites import connect, split_sites
+from fedsdr.method import Slices, Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.protocols import IncompleteError, Refusal
+from fedsdr.rows import split_sites
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 
@@ -52,10 +52,12 @@ def reference_iterates(data, k, rho, nu=1.0):
 
 def test_every_iterate_equals_the_single_program():
     data = make_setting(1, n_per_site=100, n_features=150, random_state=0)
-    terms = Terms(150, kernel="slices")
+    terms = Terms(150, kernel=Slices())
     sites = parties(data, terms)
     generator = np.random.default_rng(2)
-    coordinator = PaperCoordinator(connect(sites), list(sites), generator)
+    coordinator = PaperCoordinator(
+        InProcess(sites, on_error="raise"), list(sites), generator
+    )
     sigma, counts = coordinator.covariance(150)
     assert set(counts.values()) == {100}
     found = islice(coordinator.iterates(sigma, counts, 1, 0.05), 200)
@@ -117,7 +119,7 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_site_that_answers_something_else_is_named(small, coordinate, name):
     """Every reply is checked by the coordinator, whatever is wrong with it."""
-    terms = Terms(10, validation_fraction=0.3)
+    terms = Terms(10, validation_fraction=0.3, max_candidates=1)
     for nth in range(ANSWERS[name]):
         odd = SpoilingParty(parties(small, terms)["1"], name, nth)
         with pytest.raises(IncompleteError, match=rf"'{name}' from 1: .*not one that"):
@@ -127,7 +129,7 @@ def test_a_site_that_answers_something_else_is_named(small, coordinate, name):
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_request_that_is_something_else_is_refused(small, coordinate, name):
-    terms = Terms(10, validation_fraction=0.3)
+    terms = Terms(10, validation_fraction=0.3, max_candidates=1)
     sites = parties(small, terms)
     refused = []
 
@@ -148,7 +150,7 @@ def test_a_lost_site_ends_the_protocol(small):
     def fault(name, site, packed):
         return None if (name, site) == ("paper.step", "1") else packed
 
-    terms = Terms(10, kernel="slices")
+    terms = Terms(10, kernel=Slices())
     transport = InProcess(parties(small, terms), fault=fault, transcript=Transcript())
     coordinator = PaperCoordinator(transport, "012", np.random.default_rng(0))
     sigma, counts = coordinator.covariance(10)

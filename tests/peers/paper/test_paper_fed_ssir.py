@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedsdr import ConvergenceWarning, FedSSIR, InputError, PaperFedSSIR
+from fedsdr import Auto, ConvergenceWarning, FedSSIR, HoldOut, InputError, PaperFedSSIR
 from fedsdr.simulate import make_setting
 
 
@@ -18,6 +18,8 @@ def small():
 def test_the_paper_s_whole_recipe_is_the_default(small):
     model = PaperFedSSIR(tol=1e-3, random_state=0)
     model.fit(small.X, small.y, sites=small.sites)
+    assert model.result_.settings["penalty"].startswith("holdout(fraction=0.3")
+    assert model.result_.settings["kernel"] == "slices(size=20)"
     assert model.n_directions_ == 1
     table = model.validation_
     assert set(table["step"]) == {"vote", "holdout", "paper"}
@@ -32,6 +34,12 @@ def test_the_paper_s_whole_recipe_is_the_default(small):
     assert 0.0 < model.eigenvalues_[0] < 1.0
     # Two covariances, a vote, errors and the end, and one start for each of 21 runs.
     assert model.communication_.rounds > 21 * 10
+
+
+def test_rules_are_values(small):
+    model = PaperFedSSIR(penalty=HoldOut(penalties=2), tol=1e-2, random_state=0)
+    model.fit(small.X, small.y, sites=small.sites)
+    assert (model.validation_["step"] == "holdout").sum() == 2
 
 
 def test_it_selects_the_union_of_what_noise_selects(small):
@@ -92,14 +100,15 @@ def test_random_state_and_result(small):
     ("options", "message"),
     [
         ({"n_directions": "vote"}, "did you mean 'votes'"),
-        ({"n_directions": "bic"}, "n_directions must be 'votes' or a whole number"),
-        ({"n_directions": 0}, "a whole number of at least 1, got 0"),
+        ({"n_directions": "bic"}, "n_directions must be a whole number or 'votes'"),
+        ({"n_directions": Auto()}, "never has the pooled kernel, .*: use FedSSIR"),
+        ({"n_directions": 0}, "n_directions must be .* positive whole number, got 0"),
         ({"n_directions": 11}, "n_directions must be from 1 to 10"),
-        ({"penalty": "moments"}, "penalty must be 'holdout', 'universal' or a number"),
-        ({"penalty": -1.0}, "a number above 0, got -1.0"),
-        ({"kernel": "slice"}, "'slices', .*got 'slice': did you mean 'slices'"),
+        ({"penalty": "moments"}, "must be a number, 'holdout' or 'universal'"),
+        ({"penalty": -1.0}, "a positive number, got -1.0"),
+        ({"kernel": "slice"}, "'slices' or 'pairs', got 'slice': did you mean 'slices'"),
         ({"standardize": "yes"}, "standardize must be True or False, got 'yes'"),
-        ({"tol": 0.0}, "tol must be a number above 0"),
+        ({"tol": 0.0}, "tol must be a number between 0 and 1"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fedsdr.estimators.parameters import random_generator
+from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.peers.components import Components
 from fedsdr.peers.fed_pca.stream_settings import check_stream

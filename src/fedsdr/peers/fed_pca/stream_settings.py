@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.estimators.checks import check_choice, check_flag, check_number
-from fedsdr.estimators.sites import group_by_site
 from fedsdr.exceptions import InputError
 from fedsdr.peers.fed_pca.merging import balanced_tree, chain_tree, merge_tree
 from fedsdr.peers.fed_pca.private_updates import Privacy, private_update
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace
 from fedsdr.peers.fed_pca.updating import update
+from fedsdr.rows.memory_rows import group_by_site
 from fedsdr.solver.threads import single_threaded_blas
 
 TREES = {"balanced": balanced_tree, "chain": chain_tree}

@@ -8,13 +8,13 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.estimators.checks import check_choice, check_flag, check_number
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.sites import Communication, group_by_site
+from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.peers.components import Components
 from fedsdr.peers.fed_svd.row_holder import Factors
 from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
 from fedsdr.peers.fed_svd.svd_terms import SvdTerms
+from fedsdr.rows.memory_rows import Communication, group_by_site
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.transports import Transcript
 
@@ -68,7 +68,7 @@ class FedSVD(Components):
         ``center=False``.
     n_samples_seen_ : int
         Rows of all sites.
-    communication_ : fedsdr.estimators.sites.Communication
+    communication_ : fedsdr.rows.Communication
         Rounds, with the authority and with the server, and bytes of each site.
     n_features_in_ : int
         Columns seen in fit.

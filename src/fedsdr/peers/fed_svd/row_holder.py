@@ -15,7 +15,7 @@ from fedsdr.peers.fed_svd.svd_terms import CODE, SvdTerms, check_range
 from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum.masks import SEED_BYTES
-from fedsdr.summaries.one_site import centre
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(frozen=True, slots=True, eq=False)

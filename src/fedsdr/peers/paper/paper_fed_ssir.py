@@ -1,23 +1,19 @@
 """The paper's estimator, fitted by the paper's protocol."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fedsdr.estimators.checks import check_choice, check_flag, check_number
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
-from fedsdr.estimators.sites import split_sites
+from fedsdr.estimators.checks import check_number
+from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.exceptions import InputError
+from fedsdr.method import Auto, Bic, Method, Moments, Variables
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
-from fedsdr.selection import Choices
+from fedsdr.rows import split_sites
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.summaries import is_discrete
-from fedsdr.terms import Terms
-
-KERNELS = ("slices", "smooth", "pairs")
 
 
 class PaperFedSSIR(Reducer):
@@ -28,14 +24,16 @@ class PaperFedSSIR(Reducer):
 
     Parameters
     ----------
-    n_directions : int or "votes", default="votes"
+    n_directions : int, "votes" or Votes, default="votes"
         Dimension K, or the most frequent choice of the sites' own BIC (eq2.14a).
-    penalty : float or {"holdout", "universal"}, default="holdout"
+    penalty : float, str, HoldOut or Universal, default="holdout"
         rho. "holdout" is kernel regression (eq2.14) on 30 % of every site's rows, for
-        20 penalties. "universal" is :math:`\frac12\sqrt{\log d / N}`.
-    kernel : {"slices", "smooth", "pairs"}, default="slices"
+        20 penalties; ``HoldOut(fraction=0.5, penalties=10)`` changes that. "universal"
+        is :math:`\frac12\sqrt{\log d / N}`.
+    kernel : str, Slices, Smooth or Pairs, default="slices"
         How the movement of x with y is measured; see `fedsdr.summaries.summarize`.
-        "slices" is the paper's, with 20 rows per slice.
+        "slices" is the paper's, with 20 rows per slice; ``Slices(size=10)`` or
+        ``Slices(number=5)`` change that.
     standardize : bool, default=False
         Whether columns are put on a common scale first, by the pooled within-site
         variance. Directions are reported in the data's own units.
@@ -63,7 +61,7 @@ class PaperFedSSIR(Reducer):
         The table behind the choices; its last row is the final run.
     n_iter_ : int
         Iterations of the final run.
-    communication_ : fedsdr.estimators.sites.Communication
+    communication_ : fedsdr.rows.Communication
         Rounds of messages, and bytes per site.
     result_ : fedsdr.result.Result
         Everything above, frozen, with provenance; `to_json` writes it.
@@ -134,15 +132,18 @@ class PaperFedSSIR(Reducer):
         PaperFedSSIR
             Itself, fitted.
         """
-        self._check_parameters()
+        method = self._method()
         rows, responses = self._validate(X, y)
         generator = random_generator(self.random_state)
         parts = split_sites(rows, responses, sites, generator)
-        terms, choices = self._terms_and_choices(responses, strict=len(parts) == 1)
-        run = PaperRun(terms, choices, int(self.max_iter))
+        variables = Variables(
+            self._feature_names(), is_discrete(responses), strict=len(parts) == 1
+        )
+        run = PaperRun(method.terms(variables), method, int(self.max_iter))
         with single_threaded_blas():
             found, self.communication_ = run.fit(parts, generator)
-        settings = {"estimator": type(self).__name__, **self.get_params()}
+        settings = {"estimator": type(self).__name__, **method.settings()}
+        settings |= {"max_iter": self.max_iter, "random_state": self.random_state}
         self.result_ = literal_result(found, self._feature_names(), settings)
         self.directions_ = np.array(self.result_.directions)
         self.support_ = np.array(self.result_.support)
@@ -153,35 +154,26 @@ class PaperFedSSIR(Reducer):
         self.n_iter_ = found["validation"][-1]["n_iter"]
         return self
 
-    def _terms_and_choices(
-        self, responses: NDArray[Any], *, strict: bool
-    ) -> tuple[Terms, Choices]:
-        """Say how sites compute, and how K and the penalty are chosen."""
-        holdout = self.penalty == "holdout"
-        choices = Choices(
+    def _method(self) -> Method:
+        """Check the parameters; the coordinator never has the pooled kernel."""
+        method = Method(
             n_directions=self.n_directions,
             penalty=self.penalty,
-            refit=False,
-            standardize=bool(self.standardize),
-            tol=float(self.tol),
-        )
-        terms = Terms(
-            n_features=self.n_features_in_,
             kernel=self.kernel,
-            discrete=is_discrete(responses),
-            validation_fraction=0.3 if holdout else 0.0,
-            max_candidates=choices.n_penalties,
-            strict=strict,
+            refit=False,
+            standardize=self.standardize,
+            tol=self.tol,
         )
-        return terms, choices
-
-    def _check_parameters(self) -> None:
-        words = ("holdout", "universal")
-        check_number(
-            "n_directions", self.n_directions, Integral, low=1, words=("votes",)
-        )
-        check_number("penalty", self.penalty, Real, above=True, words=words)
-        check_choice("kernel", self.kernel, KERNELS)
-        check_flag("standardize", self.standardize)
-        check_number("tol", self.tol, Real, above=True)
         check_number("max_iter", self.max_iter, Integral, low=1)
+        unknown = {
+            "n_directions": (Auto, Bic, "a whole number or 'votes'"),
+            "penalty": (Moments, Moments, "a number, 'holdout' or 'universal'"),
+        }
+        for name, (*kinds, allowed) in unknown.items():
+            if isinstance(getattr(method, name), tuple(kinds)):
+                raise InputError(
+                    f"{name} must be {allowed} in the paper's protocol, whose "
+                    f"coordinator never has the pooled kernel, got "
+                    f"{getattr(self, name)!r}: use FedSSIR"
+                )
+        return method

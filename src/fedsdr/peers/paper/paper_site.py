@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.method import Terms
 from fedsdr.peers.paper.paper_schema import PAPER
 from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
@@ -13,8 +14,7 @@ from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.selection import bic_dimension
 from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
-from fedsdr.summaries.one_site import centre
-from fedsdr.terms import Terms
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(slots=True)

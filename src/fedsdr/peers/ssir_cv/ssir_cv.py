@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
+from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.estimators.renamed import renamed_attribute
 from fedsdr.exceptions import (
     ConvergenceWarning,
@@ -27,7 +27,6 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_certified,
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
-from fedsdr.selection import orthonormal
 from fedsdr.solver.threads import single_threaded_blas
 from fedsdr.summaries import Summary
 
