@@ -11,10 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-# Worker processes of the test run. Those with nodes mostly wait; a file stays in one
-# process, since its tests share their nodes.
-WORKERS ?= 2
-NODE_WORKERS ?= 4
+# Worker processes of the test run, as many as there are cores. A file of tests with
+# nodes stays in one process, since its tests share their nodes.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WORKERS ?= $(CORES)
+NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-e2e check bench-solver bench-peers bench-protocols \
