@@ -1,4 +1,4 @@
-"""Complaints about parameters, labels and columns name all that is needed."""
+"""Complaints about parameters and columns name all that is needed."""
 
 import re
 from numbers import Integral
@@ -15,7 +15,6 @@ from fedsdr.estimators.checks import (
     check_choice,
     check_columns,
     check_flag,
-    check_labels,
     check_number,
 )
 
@@ -75,14 +74,6 @@ def test_flags():
     check_flag("refit", True)
     check_flag("refit", np.False_)
     assert complaint(check_flag, "refit", 1) == "refit must be True or False, got 1"
-
-
-def test_a_column_name_is_no_label():
-    check_labels(None)
-    check_labels(["a", "b"])
-    assert complaint(check_labels, "hospital") == (
-        "sites must be one label per row; pass X['hospital'] instead of 'hospital'"
-    )
 
 
 FRAME = {"age": [40.0, 50.0], "sex": ["f", "m"], "ward": ["a", "1"]}

@@ -1,4 +1,4 @@
-"""Checks of what users pass: options, numbers, labels of sites, columns.
+"""Checks of what users pass: options, numbers, columns.
 
 Every complaint is an `InputError` that names the parameter, what it may be and what it
 was, so that the message alone is enough to mend the call.
@@ -124,25 +124,6 @@ def check_flag(name: str, value: Any) -> None:
     """
     if not isinstance(value, bool | np.bool_):
         raise InputError(_complaint(name, ["True", "False"], value))
-
-
-def check_labels(sites: Any) -> None:
-    """Check that labels of sites are no name of a column.
-
-    Parameters
-    ----------
-    sites : object
-        As the user passed it.
-
-    Raises
-    ------
-    InputError
-        For a text, which is what someone passes who means a column of X.
-    """
-    if isinstance(sites, str):
-        raise InputError(
-            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
-        )
 
 
 def check_columns(X: Any) -> None:

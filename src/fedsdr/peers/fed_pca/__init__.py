@@ -6,17 +6,12 @@ the data (`rank_adaption`), and merges with other sites along a tree (`merging`)
 `stream_settings` puts these together for all sites in one process.
 """
 
-from typing import TYPE_CHECKING
-
-from fedsdr.lazy_names import import_lazily
+from fedsdr.peers.fed_pca.fed_pca import FedPCA
 from fedsdr.peers.fed_pca.merging import balanced_tree, chain_tree, merge, merge_tree
 from fedsdr.peers.fed_pca.private_updates import Privacy, noisy_moment, private_update
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace
 from fedsdr.peers.fed_pca.updating import update
-
-if TYPE_CHECKING:
-    from fedsdr.peers.fed_pca.fed_pca import FedPCA
 
 __all__ = [
     "FedPCA",
@@ -31,5 +26,3 @@ __all__ = [
     "private_update",
     "update",
 ]
-
-__getattr__ = import_lazily(__name__, {"FedPCA": "fedsdr.peers.fed_pca.fed_pca"})

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from fedsdr.arrays import Matrix
-from fedsdr.exceptions import InputError
+from fedsdr.estimators.checks import check_choice, check_number
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace, add_columns
 
@@ -61,18 +61,10 @@ class Privacy:
     noise: Noise = "mod-sulq"
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "max_norm"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} must be a positive number, got {value!r}")
-        if not 0.0 < self.delta <= LARGEST_DELTA:
-            raise InputError(
-                f"delta must be above 0 and at most {LARGEST_DELTA}, got {self.delta!r}"
-            )
-        if self.noise not in get_args(Noise):
-            raise InputError(
-                f"noise must be 'mod-sulq' or 'gaussian', got {self.noise!r}"
-            )
+        check_number("epsilon", self.epsilon, above=True)
+        check_number("delta", self.delta, above=True, high=LARGEST_DELTA)
+        check_number("max_norm", self.max_norm, above=True)
+        check_choice("noise", self.noise, get_args(Noise))
 
     def noise_scale(self, n_rows: int, n_features: int) -> float:
         """Compute the standard deviation of the noise on each entry.

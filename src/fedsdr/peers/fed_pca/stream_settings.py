@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.estimators.checks import check_choice, check_flag, check_number
 from fedsdr.exceptions import InputError
 from fedsdr.peers.fed_pca.merging import balanced_tree, chain_tree, merge_tree
 from fedsdr.peers.fed_pca.private_updates import Privacy, private_update
@@ -23,7 +24,7 @@ States = dict[Hashable, Subspace]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamSettings:
     """How sites read their rows, and how they merge.
 
     Parameters
@@ -131,7 +132,7 @@ class Stream:
         )
 
 
-def check_stream(estimator: Any) -> Stream:
+def check_stream(estimator: Any) -> StreamSettings:
     """Turn an estimator's parameters into a way of reading.
 
     Parameters
@@ -141,16 +142,13 @@ def check_stream(estimator: Any) -> Stream:
 
     Returns
     -------
-    Stream
+    StreamSettings
         Checked.
     """
     p = estimator
     for name in ("n_components", "working_rank", "block_size"):
-        value = getattr(p, name)
-        if value is not None and not (_is_number(value, Integral) and value >= 1):
-            raise InputError(
-                f"{name} must be None or an integer of at least 1, got {value!r}"
-            )
+        check_number(name, getattr(p, name), Integral, low=1, optional=True)
+    check_flag("adapt_rank", p.adapt_rank)
     if p.working_rank is not None and (
         p.adapt_rank or p.working_rank < (p.n_components or 1)
     ):
@@ -158,17 +156,11 @@ def check_stream(estimator: Any) -> Stream:
             "working_rank must be at least n_components, and None with adapt_rank, got "
             f"{p.working_rank!r}"
         )
-    if p.center is not False and p.center not in ("global", "site"):
-        raise InputError(f"center must be 'global', 'site' or False, got {p.center!r}")
-    if not (_is_number(p.forgetting) and 0.0 < p.forgetting <= 1.0):
-        raise InputError(
-            f"forgetting must be above 0 and at most 1, got {p.forgetting!r}"
-        )
-    if not callable(p.tree) and not (isinstance(p.tree, str) and p.tree in TREES):
-        raise InputError(
-            f"tree must be 'balanced', 'chain' or a callable, got {p.tree!r}"
-        )
-    return Stream(
+    check_choice("center", p.center, ("global", "site", False))
+    check_number("forgetting", p.forgetting, above=True, high=1.0)
+    if not callable(p.tree):
+        check_choice("tree, unless it is a function,", p.tree, tuple(TREES))
+    return StreamSettings(
         p.n_components,
         p.working_rank,
         p.block_size,
@@ -198,11 +190,4 @@ def _check_privacy(p: Any) -> Privacy:
             "private mode cannot centre, since the mean is not private: subtract a "
             "centre known from elsewhere and set center=False"
         )
-    for name in ("epsilon", "delta", "max_norm"):
-        if not _is_number(getattr(p, name)):
-            raise InputError(f"{name} must be a number, got {getattr(p, name)!r}")
-    return Privacy(float(p.epsilon), float(p.delta), float(p.max_norm), p.noise)
-
-
-def _is_number(value: Any, kind: type = Real) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    return Privacy(p.epsilon, p.delta, p.max_norm, p.noise)
