@@ -12,14 +12,14 @@ many as fitted into the machine's time; the command at the top adds more."""
 
 
 def effort(experiment: Experiment, lines: pd.DataFrame) -> str:
-    """Tell how often every method ran, what a run took, and what is missing.
+    """Describe how often every method ran, what a run took, and what is missing.
 
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     lines : pandas.DataFrame
-        What `Records.read` found, runs that failed among them.
+        What `Records.read` found, including runs that failed.
 
     Returns
     -------

@@ -28,7 +28,7 @@ M3 to M5 reduce the columns, then fit a model a site. Means over runs, with stan
 deviations in brackets, as in the paper. *same*: within two standard errors of both
 means together."""
 
-#: Runs a cell before M3 is compared with a model that is many standard errors away.
+#: Runs per cell before M3 is compared with a model that is many standard errors away.
 ENOUGH_PAIRS = 10
 
 
@@ -44,9 +44,9 @@ def judge_models(
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
     metric : str
         What is measured.
     tolerance : float
@@ -90,11 +90,11 @@ def draw_models(results: pd.DataFrame, path: Path, name: str, metric: str) -> No
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
     metric : str
         What is measured.
     """
@@ -121,7 +121,7 @@ def compare_pairs(results: pd.DataFrame, metric: str, other: str) -> pd.DataFram
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     metric : str
         What is measured.
     other : str

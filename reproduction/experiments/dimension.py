@@ -88,7 +88,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task, of this experiment and those it builds on.
+        One row per task, of this experiment and those it builds on.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     """
