@@ -69,7 +69,7 @@ def dist_check(cells: pd.DataFrame) -> Check:
     runs = int(dist.n_runs.min())
     return Check(
         f"geometric mean of our Dist over the paper's at most {PAPER_TARGET}",
-        "not run" if dist.ours.isna().all() else f"{ratio:.3f}, {runs} runs a cell",
+        "not run" if dist.ours.isna().all() else f"{ratio:.3f}, {runs} runs per cell",
         None if runs < ENOUGH_RUNS else ratio <= PAPER_TARGET,
     )
 

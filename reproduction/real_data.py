@@ -15,7 +15,7 @@ from reproduction.paper import paper_table
 MODELS = ("M1", "M2", "M3", "M4", "M5")
 LABELS = {
     "M1": "M1: one model on all rows",
-    "M2": "M2: a model a site",
+    "M2": "M2: one model per site",
     "M3": "M3: FedSSIR",
     "M3-paper": "M3: FedSSIR, the paper's way",
     "M3-auto": "M3: FedSSIR, K by our default",
@@ -24,7 +24,7 @@ LABELS = {
     "M1-printed": "M1, as the paper's text has it",
 }
 EXPLANATION = """\
-M3 to M5 reduce the columns, then fit a model a site. Means over runs, with standard
+M3 to M5 reduce the columns, then fit one model per site. Means over runs, with standard
 deviations in brackets, as in the paper. *same*: within two standard errors of both
 means together."""
 
@@ -168,7 +168,7 @@ def _beats_check(results: pd.DataFrame, metric: str, other: str, form: str) -> C
     return Check(
         claim,
         f"by {worst['gain']:{form}} (standard error {worst['error']:{form}}) at least, "
-        f"{pairs.n_runs.min()} paired runs a cell",
+        f"{pairs.n_runs.min()} paired runs per cell",
         bool((pairs.gain > 2 * pairs.error).all()) if enough else None,
     )
 
