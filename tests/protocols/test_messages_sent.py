@@ -8,7 +8,6 @@ from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
 from fedsdr import HoldOut, PaperFedSSIR
-from fedsdr.method import Terms
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
