@@ -45,7 +45,9 @@ State = list[Matrix]
 class _Splitting:
     """Maps of the splitting; H and everything around it in Sigma's eigenbasis.
 
-    A state is a list of points, one for every piece: Z, H and, for a singular Sigma, P.
+    A state is a list of the points that the proximal maps are applied to, one for every
+    piece. From it follow Z (soft thresholding), H (projection onto the Fantope) and P,
+    for a singular Sigma; nu times what they cut off is a dual point.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -145,7 +147,7 @@ def solve_dense(
     max_iter: int,
     start: tuple[Matrix, Matrix] | None = None,
 ) -> Bounded:
-    r"""Solve eq2.10 on all variables of the problem.
+    """Solve eq2.10 on all variables of the problem.
 
     Parameters
     ----------
@@ -162,12 +164,6 @@ def solve_dense(
     -------
     Bounded
         The best points found, converged or not.
-
-    Notes
-    -----
-    The state holds the points that the proximal maps are applied to; from it follow
-    Z (soft thresholding) and H (projection onto the Fantope), and :math:`\nu` times
-    what they cut off is a dual point.
     """
     split = _Splitting(problem)
     rho, d = problem.penalty, problem.n_features
