@@ -9,7 +9,6 @@ import pytest
 from tests.protocols.studies import Consortium, Rows, make_rows
 
 from fedsdr.disclosure import Ledger, OpenGate, Policy, ReleaseGate
-from fedsdr.method import Slices
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 
@@ -125,7 +124,7 @@ def two_studies_at_once(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
     SecureSum(decoy.transport, decoy.study).agree()
     first = add.add("moments", {}, everyone.n_values)
     rest = {n: r for n, r in rows.items() if n != VICTIM}
-    fewer = Consortium(rest, gate=gate, kernel=Slices(size=21))
+    fewer = Consortium(rest, gate=gate, max_candidates=7)
     return first - moments(fewer), everyone.expected([VICTIM])
 
 
