@@ -1,4 +1,4 @@
-"""``fedsdr demo``: a whole study on this machine, with the truth beside its result."""
+"""``fedsdr demo``: run a whole study on this machine and compare it with the truth."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,7 +53,7 @@ def demo(
     study or a check fails, 2 for options that cannot be used, and 130 after Ctrl-C.
     """
     if not in_process and find_spec("nvflare") is None:
-        # Also with --json: whoever reads it should know, and stdout stays clean.
+        # Also with --json: the note goes to stderr, so that stdout holds only JSON.
         Screen().note(
             "NVIDIA FLARE is not installed, so all sites run in this process. For real "
             "nodes: pip install 'fedsdr[federation]'"
@@ -65,7 +65,7 @@ def demo(
 
 
 def _file_in(folder: Path) -> Path:
-    """Name the result in a folder that was meant for all files."""
+    """Create the folder that was given for all files, and name the result in it."""
     with Screen().polite():
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The light demonstration: all sites in this process."""
+"""The demonstration with all sites in this process."""
 
 import json as json_format
 from pathlib import Path
@@ -27,7 +27,7 @@ def run_in_process(
     features: int | None,
     json: bool,
 ) -> None:
-    """Simulate, fit, and show the answer beside the truth."""
+    """Simulate rows, fit them, and show the result beside the truth."""
     n_sites, n_rows, n_features = sites or SITES, rows or ROWS, features or FEATURES
     if out is None and not json:
         out = Path("result.json")

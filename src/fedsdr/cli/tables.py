@@ -1,4 +1,4 @@
-"""How a result looks on a screen."""
+"""Tables that show a result on a terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,12 @@ from rich.text import Text
 if TYPE_CHECKING:
     from fedsdr.result import Result
 
-#: Variables that the screen shows; the file has all of them.
+#: Largest number of variables shown; the result file has all of them.
 SHOWN = 25
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:
-    """Lay out names and what they stand for."""
+    """Return a table of names and values."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -29,7 +29,7 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 def variables(
     result: "Result", truth: NDArray[np.bool_] | None = None
 ) -> RenderableType:
-    """List the selected variables and their coefficients, beside the truth if known."""
+    """List selected variables and their coefficients, beside the truth if given."""
     support = np.asarray(result.support, dtype=bool)
     listed = np.flatnonzero(support if truth is None else support | truth)
     size = np.linalg.norm(result.directions[listed], axis=1)
@@ -52,20 +52,20 @@ def variables(
 
 
 def certificate(result: "Result") -> str:
-    """Say what is proved about the convex problem that selects the variables."""
+    """Describe the certificate of the convex problem that selects the variables."""
     if result.gap is None or result.dual_bound is None:
         return f"objective {result.objective:.9g}, without a certificate"
-    # A gap of zero is a gap below rounding.
+    # A gap of zero means a gap below the rounding error.
     gap = max(result.gap, float(np.finfo(float).eps))
     proof = (
         f"objective {result.objective:.9g}, dual bound {result.dual_bound:.9g}: "
         f"proved within {gap:.1e} (relative) of the optimum"
     )
-    return proof if result.converged else f"{proof}, less than asked for"
+    return proof if result.converged else f"{proof}, which exceeds the tolerance"
 
 
 def eigenvalues(result: "Result") -> str:
-    """Show how much of each direction's variance the response explains."""
+    """List the share of each direction's variance that the response explains."""
     values = ", ".join(f"{value:.3f}" for value in result.eigenvalues)
     return f"{values} (share of each direction's variance that y explains)"
 
@@ -77,5 +77,5 @@ def _yes_no(value: np.bool_) -> str:
 def _coefficient(value: float) -> str:
     if not value:
         return "0"
-    # Coefficients are in the user's units, and a large unit has a small one.
+    # Coefficients are in the user's units and can be small for large values of x.
     return f"{value:.3f}" if abs(value) >= 0.0005 else f"{value:.1e}"
