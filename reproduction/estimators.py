@@ -7,6 +7,7 @@ import numpy as np
 
 from fedsdr import SSIRCV, LassoSIR
 from fedsdr.estimators import FedSSIR
+from fedsdr.method import HoldOut
 
 #: Options of FedSSIR in the ways that are compared. The paper gives no grid of
 #: penalties; 0.05 reaches below the penalty that it uses where it has a formula.
@@ -14,10 +15,9 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "paper-way": {
         "n_directions": "votes",
-        "penalty": "holdout",
+        "penalty": HoldOut(min_ratio=0.05),
         "kernel": "slices",
         "refit": False,
-        "min_ratio": 0.05,
     },
     "slices-universal": {"kernel": "slices"},
     "slices-holdout-refit": {

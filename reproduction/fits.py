@@ -2,15 +2,16 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix
+from fedsdr.estimation import refit_directions
 from fedsdr.exceptions import ConvergenceWarning
+from fedsdr.method import Kernel, Slices, Smooth
 from fedsdr.metrics import subspace_distance, support_rates
-from fedsdr.selection import refit_directions
-from fedsdr.selection.validation import candidates_on_path
+from fedsdr.selection.penalties import candidates_on_path
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries import Summary, summarize
 from reproduction import estimators
@@ -23,7 +24,6 @@ MEASURES = ("TPR", "FPR", "Dist", "K", "k", "converged")
 #: Sites with at most so many rows are left out where rows are held out.
 TOO_FEW = 3
 
-Kernel = Literal["smooth", "slices"]
 Options = Mapping[str, Mapping[str, Any]]
 Fit = tuple[Matrix, Mask]
 
@@ -107,7 +107,7 @@ def site_summaries(data: Simulation, kernel: Kernel) -> list[Summary]:
     ----------
     data : Simulation
         Rows.
-    kernel : {"smooth", "slices"}
+    kernel : Smooth or Slices
         Our kernel, or the paper's slices of 20 rows.
 
     Returns
@@ -175,7 +175,7 @@ def _likelihood(data: Simulation, _: int) -> Fit:
 def _best_rho(data: Simulation, _: int) -> Fit:
     rate = np.sqrt(np.log(data.X.shape[1]) / len(data.X))
     penalties = rate * np.geomspace(1.6, 0.2, 7)
-    total = _total(data, "slices")
+    total = _total(data, Slices())
     candidates = candidates_on_path(
         total, data.n_directions, penalties, refit=False, tol=1e-4
     )[1]
@@ -218,8 +218,8 @@ _FITS: dict[str, Callable[[Simulation, int], Fit]] = {
     "default-known-k": _known_k,
     "best-rho": _best_rho,
     "paper-rate": _paper_rate,
-    "oracle-smooth": lambda data, _: _oracle(data, "smooth"),
-    "oracle-slices": lambda data, _: _oracle(data, "slices"),
+    "oracle-smooth": lambda data, _: _oracle(data, Smooth()),
+    "oracle-slices": lambda data, _: _oracle(data, Slices()),
     "oracle-likelihood": _likelihood,
     "lasso-sir": _lasso_sir,
     "ssir-shipped": _ssir_shipped,

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fedsdr.method import Slices
 from fedsdr.selection import bic_dimension, elect_dimension
 from reproduction import compare, markdown
 from reproduction.checks import ENOUGH_TO_TELL, cells_check, list_cells
@@ -70,7 +71,7 @@ def run(task: Task) -> dict[str, float]:
         K, 1 if it is right, and k, what was chosen.
     """
     data = simulate(task, CONDITIONS)
-    parts = site_summaries(data, "slices")
+    parts = site_summaries(data, Slices())
     if task.method == "bic":
         parts = [sum(parts[1:], start=parts[0])]
     votes = [

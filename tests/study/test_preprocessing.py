@@ -187,7 +187,7 @@ def with_gaps(rows: pd.DataFrame, column: str, seed: int = 0) -> pd.DataFrame:
     return changed
 
 
-@pytest.mark.parametrize("model", [{}, {"penalty": "holdout", "n_penalties": 3}])
+@pytest.mark.parametrize("model", [{}, {"penalty": "holdout(penalties=3)"}])
 def test_gaps_are_filled_with_the_mean_over_all_sites(tmp_path: Path, model) -> None:
     rows = with_gaps(simulate_rows(n_rows=180), "x1")
     columns = {f"x{j}": {"type": "number"} for j in range(6)}

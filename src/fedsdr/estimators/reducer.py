@@ -1,5 +1,6 @@
 """What all reducers share: transform, names, tags."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fedsdr.estimators.checks import check_columns
 from fedsdr.summaries import check_target
 from fedsdr.summaries.slicing import MIN_ROWS
 
@@ -38,11 +41,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Reduced variables.
         """
         check_is_fitted(self)
+        if not _holds_numbers(X):
+            check_columns(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Check rows and responses with scikit-learn's own validation."""
+        if not _holds_numbers(X):
+            check_columns(X)
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(
@@ -64,3 +71,33 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Make a Generator from what scikit-learn calls a random state.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        As users pass it.
+
+    Returns
+    -------
+    numpy.random.Generator
+        Equal for equal integers.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, Integral):
+        return np.random.default_rng(int(random_state))
+    check_random_state(random_state)  # raises, in scikit-learn's words
+    return np.random.default_rng()
+
+
+def _holds_numbers(X: Any) -> bool:
+    """Recognise arrays that need no look at their columns."""
+    return getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"

@@ -1,7 +1,6 @@
 """Reading the files that people write, and saying what is wrong with them."""
 
 import inspect
-import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -83,28 +82,6 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
         found = error.errors(include_url=False, include_input=False)
         problems = [_explain(dict(one), known) for one in found]
         raise CheckError(str(path), problems) from None
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing.
-
-    Parameters
-    ----------
-    path : Path
-        File, replaced if it exists.
-    text : str
-        Content.
-    """
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

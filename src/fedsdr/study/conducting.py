@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
-from fedsdr.protocols.secure import Folder, SecureSum
-from fedsdr.protocols.sums import SumsCoordinator
-from fedsdr.result import Result, make_result
-from fedsdr.selection import estimate
-from fedsdr.solver.threads import single_threaded_blas
-from fedsdr.study.checked_files import write_atomically
+from fedsdr.protocols.secure import SecureSum, SumFolder
+from fedsdr.result import Result
+from fedsdr.run import run
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -81,7 +79,7 @@ def conduct(
     if result is None:
         run.add.agree()
         result = run.compute()
-        write_atomically(folder / RESULT, result.to_json() + "\n")
+        result.to_json(folder / RESULT)
     else:
         run.greet_again()
     run.add.publish(to_message(result))
@@ -131,7 +129,7 @@ class _Run:
         self._folder = folder
         self._progress = progress
         try:
-            state = Folder(folder)
+            state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()
@@ -139,28 +137,14 @@ class _Run:
 
     def compute(self) -> Result:
         """Ask for the sums and estimate."""
-        coordinator = SumsCoordinator(self.add, self.study.terms)
-        settings = self.study_file.settings()
-        means = None
-        if self.study.imputed:
-            means = coordinator.means(len(self.study.imputed))
-            filled = dict(zip(self.study.imputed, means.tolist(), strict=True))
-            settings["preprocessing"]["filled_with"] = filled
         model = self.study_file.model
-        with single_threaded_blas():
-            evidence = coordinator.evidence(means)
-            settings["sites"] = list(self.add.survivors)
-            generator = np.random.default_rng(model.seed)
-            found = estimate(evidence, model.choices(), generator)
+        found = run(self.add, model.method, np.random.default_rng(model.seed))
         self.tell(Step("estimate"))
-        total = evidence.total
-        return make_result(
-            found,
-            self.study.columns,
-            n_rows=total.n_rows,
-            n_sites=total.n_sites,
-            settings=settings,
-        )
+        settings = self.study_file.settings()
+        settings["sites"] = list(self.add.survivors)
+        if "filled_with" in found.settings:
+            settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
+        return replace(found, settings=settings)
 
     def earlier_result(self) -> Result | None:
         """Find the result of an earlier call, which only has to be sent again."""
@@ -207,7 +191,8 @@ class _Run:
         path = self._folder / CLAIM
         if not path.exists():
             claim = {"name": self.study.name, "digest": self.study.digest}
-            write_atomically(path, json.dumps(claim) + "\n")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, json.dumps(claim) + "\n")
             return
         try:
             digest = json.loads(path.read_text(encoding="utf-8"))["digest"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
+from fedsdr.questions import MomentsOf
 from fedsdr.study.study_file import StudyFile
 
 #: Messages of one secure sum.
@@ -57,11 +58,11 @@ def statistics(study: StudyFile) -> dict[str, int]:
         Numbers in each, in the order in which they are asked for.
     """
     terms = study.to_study().terms
-    found = {"moments": terms.n_values}
+    found = {"moments": MomentsOf(terms).n_values}
     if study.imputed:
         found = {"means": 2 * len(study.imputed), **found}
     if terms.validation_fraction:
-        found["errors"] = study.model.n_penalties
+        found["errors"] = terms.max_candidates
     return found
 
 

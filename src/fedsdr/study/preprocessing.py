@@ -3,7 +3,7 @@
 Three things happen here, batch by batch: values are compared with the declared ranges
 and levels, rows with gaps are dropped where the study says so, and categories become
 indicators. Standardising does not: the coordinator divides the pooled sums by the
-pooled within-site standard deviations (see `fedsdr.selection.estimate`), which gives
+pooled within-site standard deviations (see `fedsdr.run.gather`), which gives
 the same result as scaling the rows and needs no further round.
 """
 

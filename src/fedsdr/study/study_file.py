@@ -14,9 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from fedsdr.disclosure.requests import canonical
+from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
-from fedsdr.protocols.secure import Study
+from fedsdr.method import Variables
+from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
@@ -170,21 +171,21 @@ class StudyFile(BaseModel):
         fillable = column.type == "number" and column is not self.target
         return self.missing if fillable or self.missing != "mean" else "refuse"
 
-    def to_study(self) -> Study:
+    def to_study(self) -> AgreedStudy:
         """Reduce the file to what the protocol needs.
 
         Returns
         -------
-        Study
+        AgreedStudy
             Whose digest covers everything in the file but comments and layout.
         """
         plain = {key: value for key, value in self.content().items() if key != "sites"}
-        discrete = self.target.type == "category"
-        return Study(
+        variables = Variables(self.features, self.target.type == "category")
+        return AgreedStudy(
             self.name,
             self.features,
             self.target.name,
-            self.model.terms(len(self.features), discrete=discrete),
+            self.model.method.terms(variables),
             {name: bytes.fromhex(key) for name, key in self.sites.roster.items()},
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fedsdr.disclosure import Ledger
+from fedsdr.disclosure import Ledger, ReleaseGate
 from fedsdr.exceptions import InputError, fixed_code
 from fedsdr.protocols.exchange import Payload
-from fedsdr.protocols.secure import RuleGate, SecureSite
-from fedsdr.result import Result, provenance
+from fedsdr.protocols.secure import SecureSite
+from fedsdr.result import Result
+from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
-from fedsdr.study.checked_files import CheckError, write_atomically
+from fedsdr.study.checked_files import CheckError
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
@@ -72,9 +73,7 @@ class StudySite:
             reply = self._party.handle(name, payload)
             if name == "secure.result" and self._writes:
                 result = read_message(payload, self._study)
-                write_atomically(
-                    self._site.at(self._site.result), result.to_json() + "\n"
-                )
+                result.to_json(self._site.at(self._site.result))
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)
@@ -108,7 +107,7 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     # The same folds in every process: a sum that is asked for again must be the same.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
-    gate = RuleGate(site.read_policy(), ledger)
+    gate = ReleaseGate(site.read_policy(), ledger)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
 

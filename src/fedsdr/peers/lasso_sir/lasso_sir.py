@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
-from fedsdr.estimators.parameters import check_value, random_generator
-from fedsdr.estimators.reducer import Reducer
+from fedsdr.estimation import orthonormal
+from fedsdr.estimators.parameters import check_value
+from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import InputError, SiteError, WeakSignalWarning
-from fedsdr.peers.lasso_sir.lasso import cross_validate, fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir.lasso_paths import cross_validate, fit_lasso, penalty_grids
 from fedsdr.peers.lasso_sir.pseudo_responses import (
     count_strong,
     deal_folds,
     most_varying,
     pseudo_responses,
 )
-from fedsdr.selection import orthonormal
-from fedsdr.solver.threads import single_threaded_blas
-from fedsdr.summaries import is_discrete, slice_labels
-from fedsdr.summaries.one_site import centre
+from fedsdr.solver import single_threaded_blas
+from fedsdr.summaries import Slices, is_discrete, slice_labels
+from fedsdr.summaries.summary import centre
 
 # Below these a column is constant (its spread over its largest entry), and a unit
 # vector lies in the span of others (its length outside of it).
@@ -243,7 +243,7 @@ class LassoSIR(Reducer):
 
 
 def _slices(y: NDArray[Any], n_slices: int, *, discrete: bool) -> NDArray[np.intp]:
-    labels = slice_labels(y, n_slices=n_slices)
+    labels = slice_labels(y, Slices(number=n_slices))
     sizes = np.bincount(labels)
     remedy = "give it rows with more varied responses"
     if len(sizes) == 1:

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
-from fedsdr.estimators.sites import group_by_site
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.peers.ssir_cv.cross_validation import Fold
-from fedsdr.summaries import Summary, is_discrete, prediction_errors, summarize
+from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.summaries import (
+    Slices,
+    Summary,
+    is_discrete,
+    prediction_errors,
+    summarize,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +91,7 @@ class PooledRows:
         return summarize(
             X,
             y,
-            n_slices=self.n_slices,
+            kernel=Slices(number=self.n_slices),
             target="classes" if self.discrete else "continuous",
             **options,
         )
