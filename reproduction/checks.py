@@ -14,9 +14,9 @@ ORACLE_SETTINGS = ("1", "2", "5")
 ORACLE_TARGET = 1.25
 PAPER_TARGET = 0.8
 
-#: Runs a cell before a check is called met.
+#: Runs per cell before a check is called met.
 ENOUGH_RUNS = 50
-#: Runs a cell before another method is said to differ from the paper's.
+#: Runs per cell before another method is said to differ from the paper's.
 ENOUGH_TO_TELL = 10
 
 
@@ -26,7 +26,7 @@ def cells_check(cells: pd.DataFrame, what: str) -> Check:
     Parameters
     ----------
     cells : pandas.DataFrame
-        Of `compare.beside_paper`.
+        Result of `compare.beside_paper`.
     what : str
         Name of the metrics.
 
@@ -57,19 +57,19 @@ def dist_check(cells: pd.DataFrame) -> Check:
     Parameters
     ----------
     cells : pandas.DataFrame
-        Of `compare.beside_paper`.
+        Result of `compare.beside_paper`.
 
     Returns
     -------
     Check
-        Against 0.8; open before every cell has enough runs.
+        Against 0.8; undecided until every cell has enough runs.
     """
     dist = cells[cells.metric == "Dist"]
     ratio = compare.geometric_mean((dist.ours / dist.paper).dropna())
     runs = int(dist.n_runs.min())
     return Check(
         f"geometric mean of our Dist over the paper's at most {PAPER_TARGET}",
-        "not run" if dist.ours.isna().all() else f"{ratio:.3f}, {runs} runs a cell",
+        "not run" if dist.ours.isna().all() else f"{ratio:.3f}, {runs} runs per cell",
         None if runs < ENOUGH_RUNS else ratio <= PAPER_TARGET,
     )
 
@@ -80,7 +80,7 @@ def oracle_check(ratios: pd.DataFrame) -> Check:
     Parameters
     ----------
     ratios : pandas.DataFrame
-        Of `compare.ratios_to`.
+        Result of `compare.ratios_to`.
 
     Returns
     -------
@@ -103,14 +103,14 @@ def list_cells(cells: pd.DataFrame, method: str) -> list[str]:
     Parameters
     ----------
     cells : pandas.DataFrame
-        Of `compare.beside_paper`.
+        Result of `compare.beside_paper`.
     method : str
-        What the method is called.
+        Label of the method.
 
     Returns
     -------
     list of str
-        A line each.
+        One line per cell.
     """
     return [
         f"{method}, {cell['condition']}, setting {cell['setting']}, {cell['metric']}: "
@@ -121,14 +121,14 @@ def list_cells(cells: pd.DataFrame, method: str) -> list[str]:
 
 
 def list_settings(cells: pd.DataFrame, method: str) -> list[str]:
-    """Name cells that differ from the paper, a line a condition.
+    """Name cells that differ from the paper, in one line per condition.
 
     Parameters
     ----------
     cells : pandas.DataFrame
-        Of `compare.beside_paper`.
+        Result of `compare.beside_paper`.
     method : str
-        What the method is called.
+        Label of the method.
 
     Returns
     -------
@@ -151,12 +151,12 @@ def tell_directions(far: pd.DataFrame) -> str:
     Parameters
     ----------
     far : pandas.DataFrame
-        Lines of a cell, of `compare.beside_paper`.
+        Rows of one cell from `compare.beside_paper`.
 
     Returns
     -------
     str
-        A few words; empty without lines.
+        A few words; empty without rows.
     """
     return ", ".join(
         f"{metric} {'higher' if z > 0 else 'lower'}"

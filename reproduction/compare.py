@@ -1,4 +1,4 @@
-"""Our numbers beside the paper's: means, bounds, and one word a cell."""
+"""Our numbers beside the paper's: means, bounds, and one word per cell."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def mean_cells(results: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task, as `Experiment.judge` gets them.
+        One row per task, as `Experiment.judge` gets them.
     metrics : sequence of str
         Columns to average.
 
@@ -32,7 +32,7 @@ def mean_cells(results: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns condition, setting, method, metric, ours, error (the standard error of
-        the mean) and n_runs; a line each cell, method and metric.
+        the mean) and n_runs; one row per cell, method and metric.
     """
     key = [*CELL, "method"]
     long = results.melt(key, list(metrics), "metric", "value").dropna()
@@ -51,7 +51,7 @@ def beside_paper(
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     paper : pandas.DataFrame
         Columns condition, setting, method, metric, mean, sd and runs.
     method, paper_method : str
@@ -60,7 +60,7 @@ def beside_paper(
     Returns
     -------
     pandas.DataFrame
-        A line each cell and metric of the paper, in its order: condition, setting,
+        One row per cell and metric of the paper, in its order: condition, setting,
         metric, paper, bound, ours, error, n_runs, z and word. The bound is the paper's
         mean plus two of its standard errors, minus where more is better; z is the
         difference over the combined standard error, with no less spread for ours than
@@ -141,7 +141,7 @@ def ratios_to(results: pd.DataFrame, method: str, other: str) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task, with a column Dist.
+        One row per task, with a column Dist.
     method, other : str
         Numerator and denominator.
 

@@ -12,14 +12,14 @@ many as fitted into the machine's time; the command at the top adds more."""
 
 
 def effort(experiment: Experiment, lines: pd.DataFrame) -> str:
-    """Tell how often every method ran, what a run took, and what is missing.
+    """Describe how often every method ran, what a run took, and what is missing.
 
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     lines : pandas.DataFrame
-        What `Records.read` found, runs that failed among them.
+        What `Records.read` found, including runs that failed.
 
     Returns
     -------
@@ -30,7 +30,8 @@ def effort(experiment: Experiment, lines: pd.DataFrame) -> str:
         _line(experiment, method, lines[lines.method == method])
         for method in experiment.methods
     ]
-    forms = {"method": "", "what it is": "", "runs a cell": "", "seconds a run": ".2f"}
+    forms = dict.fromkeys(("method", "what it is", "runs per cell"), "")
+    forms["seconds per run"] = ".2f"
     if "converged" in experiment.measures:
         forms["converged"] = ".1%"
     if (lines.failed != "").any():
@@ -55,8 +56,8 @@ def _line(experiment: Experiment, method: str, own: pd.DataFrame) -> dict[str, o
     return {
         "method": f"`{method}`",
         "what it is": experiment.labels.get(method, method),
-        "runs a cell": str(low) if low == high else f"{low} to {high}",
-        "seconds a run": seconds,
+        "runs per cell": str(low) if low == high else f"{low} to {high}",
+        "seconds per run": seconds,
         "converged": own.converged.mean() if "converged" in own else float("nan"),
         "failed": failed,
         "the paper's runs": experiment.paper_runs,

@@ -45,7 +45,7 @@ class Task:
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What tells this task from the others of its experiment."""
+        """What distinguishes this task from the others of its experiment."""
         return self.condition, self.setting, self.method, self.run
 
     @property
@@ -77,7 +77,7 @@ class Check:
 
     @property
     def word(self) -> str:
-        """Whether it holds, in a word or three."""
+        """Whether it holds, in one to three words."""
         return {True: "yes", False: "no", None: "not yet known"}[self.met]
 
 
@@ -90,9 +90,9 @@ class Verdict:
     body : str
         Markdown: the tables, from headings of the second level down.
     checks : tuple of Check
-        For the page over all experiments.
+        Checks for the page about all experiments.
     differs : tuple of str
-        Every cell where we differ from the paper, a line each.
+        One line for every cell where we differ from the paper.
     """
 
     body: str
@@ -111,10 +111,10 @@ class Experiment:
     title : str
         What it is in the paper.
     conditions, settings : sequence of str
-        Rows and columns of the table: a cell each pair.
+        Rows and columns of the table; each pair is a cell.
     methods : mapping of str to int
-        Runs that each method gets by default. Those that are done first come first;
-        a slow method may get fewer than the paper's.
+        Runs that each method gets by default, in the order in which methods are run.
+        A slow method may get fewer runs than in the paper.
     measures : sequence of str
         Names of what `run` measures.
     run : callable
@@ -126,20 +126,22 @@ class Experiment:
         ``condition``, ``setting``, ``method`` (text), ``run``, ``seed``, the measures,
         ``seconds`` and ``experiment``, and may lack any method, or any run of it.
     draw : callable or None, default=None
-        From the results and a path to a picture there, by functions of
-        `fedsdr.reporting`. Not called without results.
+        Draws a picture from the results to a path, by functions of
+        `fedsdr.reporting`. It is not called without results.
     labels : mapping of str to str, default={}
         What methods are called in tables, where it is not their name.
     paper_runs : int, default=0
-        Runs a cell in the paper; 0 for what is not in the paper.
+        Runs per cell in the paper; 0 for an experiment that the paper does not have.
     builds_on : sequence of str, default=()
-        Experiments that are run before, and whose results are judged as well.
+        Experiments that are run before this one; their results are judged with it.
     data : callable or None, default=None
-        From a condition to the experiment whose data sets it takes; its own by default.
+        Gives the experiment whose data sets a condition takes; None if each takes its
+        own.
 
     Examples
     --------
-    One file, such as ``credit.py``, ends in its experiment and the registry names it:
+    A module such as ``experiments/credit.py`` defines an experiment, and `registry`
+    names the module:
 
     >>> from reproduction import Check, Experiment, Task, Verdict
     >>> def toss(task: Task) -> dict[str, float]:
@@ -174,7 +176,7 @@ class Experiment:
     def tasks(
         self, runs: int | None = None, methods: Sequence[str] | None = None
     ) -> list[Task]:
-        """List what there is to run, method after method, a run of all cells at a time.
+        """List the tasks: method by method, and run by run over all cells.
 
         Parameters
         ----------

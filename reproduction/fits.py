@@ -1,32 +1,31 @@
-"""Every method of the simulations: how it is made, and which rows it is given."""
+"""Every method of the simulations, fitted and compared with the truth."""
 
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedsdr import SSIRCV, LassoSIR
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.estimation import refit_directions
-from fedsdr.estimators import FedSSIR
 from fedsdr.exceptions import ConvergenceWarning
-from fedsdr.method import HoldOut, Kernel, Slices, Smooth, read_parameter
+from fedsdr.method import Kernel, Slices, Smooth
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.selection.penalties import candidates_on_path
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries import Summary, summarize
+from reproduction import estimators
+from reproduction.estimators import HOLD_OUT_WAYS, WAYS
 from reproduction.experiment import Task
-from reproduction.methods import WAYS
 
 #: What is measured: rates, distance, whether K is right, K, whether all fits converged.
 MEASURES = ("TPR", "FPR", "Dist", "K", "k", "converged")
 
-#: Rows of a site that is left out where rows are held out.
+#: Sites with at most so many rows are left out where rows are held out.
 TOO_FEW = 3
 
 Options = Mapping[str, Mapping[str, Any]]
-Fit = tuple[NDArray[np.float64], NDArray[np.bool_]]
+Fit = tuple[Matrix, Mask]
 
 
 def simulate(task: Task, conditions: Options) -> Simulation:
@@ -76,7 +75,7 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
     data : Simulation
         Rows and truth.
     seed : int
-        For what the method draws itself.
+        For what the method draws.
 
     Returns
     -------
@@ -102,19 +101,20 @@ def measure(method: str, data: Simulation, seed: int) -> dict[str, float]:
 
 
 def site_summaries(data: Simulation, kernel: Kernel) -> list[Summary]:
-    """Compute what every site tells.
+    """Compute what every site sends.
 
     Parameters
     ----------
     data : Simulation
         Rows.
     kernel : Smooth or Slices
-        Ours, or the paper's slices of 20 rows.
+        Our kernel, or the paper's slices of 20 rows.
 
     Returns
     -------
     list of Summary
-        One a site with rows; a site with too few for slices tells its covariance only.
+        One per site with rows. A site with too few rows for slices has a covariance
+        only.
     """
     return [
         summarize(
@@ -128,19 +128,14 @@ def site_summaries(data: Simulation, kernel: Kernel) -> list[Summary]:
 
 
 def _fit(method: str, data: Simulation, seed: int) -> Fit:
-    if method in WAYS:
-        return _fed_ssir(data, {**WAYS[method], "random_state": seed})
-    return _FITS[method](data, seed)
-
-
-def _fed_ssir(data: Simulation, options: Mapping[str, Any]) -> Fit:
+    if method not in WAYS:
+        return _FITS[method](data, seed)
     rows = np.ones(len(data.y), dtype=bool)
-    penalty = options.get("penalty", "universal")
-    if isinstance(read_parameter("penalty", penalty), HoldOut):
+    if method in HOLD_OUT_WAYS:
         # A site of one to three rows cannot hold any out.
         rows = np.bincount(data.sites)[data.sites] > TOO_FEW
     X, y, sites = data.X[rows], data.y[rows], data.sites[rows]
-    return _answer(FedSSIR(**options).fit(X, y, sites=sites))
+    return _answer(estimators.fed_ssir(method, seed).fit(X, y, sites=sites))
 
 
 def _total(data: Simulation, kernel: Kernel) -> Summary:
@@ -190,39 +185,29 @@ def _best_rho(data: Simulation, _: int) -> Fit:
 
 
 def _known_k(data: Simulation, seed: int) -> Fit:
-    options = {"n_directions": data.n_directions, "random_state": seed}
-    return _fed_ssir(data, options)
+    model = estimators.fed_ssir_known_k(data.n_directions, seed)
+    return _answer(model.fit(data.X, data.y, sites=data.sites))
 
 
 def _paper_rate(data: Simulation, _: int) -> Fit:
-    n_rows, n_features = data.X.shape
-    options = {
-        "n_directions": data.n_directions,
-        "penalty": 0.5 * float(np.sqrt(np.log(n_features) / n_rows)),
-        "kernel": "slices",
-        "refit": False,
-        "standardize": False,
-    }
-    return _fed_ssir(data, options)
+    model = estimators.fed_ssir_paper_rate(data.n_directions, *data.X.shape)
+    return _answer(model.fit(data.X, data.y, sites=data.sites))
 
 
 def _lasso_sir(data: Simulation, seed: int) -> Fit:
-    # As in the authors' package: no scaling before slicing, one round of folds.
-    model = LassoSIR(standardize=False, n_repeats=1, random_state=seed)
-    return _answer(model.fit(data.X, data.y))
+    return _answer(estimators.lasso_sir(seed).fit(data.X, data.y))
 
 
 def _ssir(data: Simulation, seed: int) -> Fit:
-    return _answer(SSIRCV(random_state=seed).fit(data.X, data.y))
+    return _answer(estimators.ssir(seed).fit(data.X, data.y))
 
 
 def _ssir_centred(data: Simulation, seed: int) -> Fit:
-    return _answer(SSIRCV(random_state=seed).fit(data.X, data.y, sites=data.sites))
+    return _answer(estimators.ssir(seed).fit(data.X, data.y, sites=data.sites))
 
 
 def _ssir_shipped(data: Simulation, seed: int) -> Fit:
-    model = SSIRCV(as_shipped=True, random_state=seed)
-    return _answer(model.fit(data.X, data.y))
+    return _answer(estimators.ssir(seed, as_shipped=True).fit(data.X, data.y))
 
 
 def _answer(model: Any) -> Fit:

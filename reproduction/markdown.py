@@ -13,7 +13,7 @@ def table(
     Parameters
     ----------
     frame : pandas.DataFrame
-        A line a line.
+        One row per line of the table.
     columns : mapping of str to str or callable
         Which columns, in which order, and how a value is written: a format such as
         ".3f" or a function. NaN becomes empty.
@@ -39,7 +39,7 @@ def bullets(lines: Iterable[str]) -> str:
     Parameters
     ----------
     lines : iterable of str
-        Its points.
+        Items of the list.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def sections(*parts: str) -> str:
     Returns
     -------
     str
-        Markdown, with a line end.
+        Markdown that ends in a line feed.
     """
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 

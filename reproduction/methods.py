@@ -1,12 +1,7 @@
-"""The methods of the simulations: names, numbers of runs, options."""
+"""The methods of the simulations: names, labels and numbers of runs."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from fedsdr.method import HoldOut
-
-#: Default number of runs, those done first coming first. As shipped, SSIR takes minutes
-#: a fit; the paper has 200 runs.
+#: Default number of runs, in the order in which the methods are run. The paper has 200
+#: runs; a fit of SSIR as shipped takes minutes.
 RUNS = {
     "default": 200,
     "oracle-smooth": 200,
@@ -20,36 +15,12 @@ RUNS = {
     "ssir-shipped": 3,
 }
 
-#: Ways of choosing that are compared in Table 1 only, and their number of runs.
+#: Numbers of runs of the ways of choosing that are compared in Table 1 only.
 WAYS_RUNS = {
     "slices-universal": 20,
     "slices-holdout-refit": 20,
     "slices-moments-refit": 20,
     "smooth-moments-refit": 20,
-}
-
-#: FedSSIR in several ways: options of the estimator. The paper gives no grid of
-#: penalties; 0.05 reaches below the penalty that it uses where it has a formula.
-WAYS: Mapping[str, Mapping[str, Any]] = {
-    "default": {},
-    "paper-way": {
-        "n_directions": "votes",
-        "penalty": HoldOut(min_ratio=0.05),
-        "kernel": "slices",
-        "refit": False,
-    },
-    "slices-universal": {"kernel": "slices"},
-    "slices-holdout-refit": {
-        "n_directions": "bic",
-        "kernel": "slices",
-        "penalty": "holdout",
-    },
-    "slices-moments-refit": {
-        "n_directions": "bic",
-        "kernel": "slices",
-        "penalty": "moments",
-    },
-    "smooth-moments-refit": {"penalty": "moments"},
 }
 
 #: What the methods are called in tables and pictures.
@@ -82,7 +53,7 @@ REPEATS = {
     "ssir-centred": "SSIR",
 }
 
-#: Methods that look at every site's rows, and what they are compared with.
+#: Federated methods, and the oracles that they are compared with.
 FEDERATED = (
     "default",
     "oracle-smooth",

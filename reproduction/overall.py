@@ -1,4 +1,4 @@
-"""The page over all experiments."""
+"""The page about all experiments."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,14 +40,14 @@ of directions (see [choosing](../docs/choosing.md))."""
 
 
 def write_overall(root: Path, written: Mapping[str, Verdict] | None = None) -> Path:
-    """Write the page over all experiments, and theirs, from the results.
+    """Write the page about all experiments, and the page of each of them.
 
     Parameters
     ----------
     root : Path
-        Folder with a folder an experiment.
+        Folder that has one folder per experiment.
     written : mapping of str to Verdict or None, default=None
-        Experiments whose pages have just been written.
+        Verdicts of experiments whose pages have just been written: these are kept.
 
     Returns
     -------
@@ -87,12 +87,12 @@ def judge_tables(root: Path) -> Check:
     Parameters
     ----------
     root : Path
-        Folder with a folder an experiment.
+        Folder that has one folder per experiment.
 
     Returns
     -------
     Check
-        On the geometric mean.
+        Check of the geometric mean.
     """
     cells = [
         compare.beside_paper(

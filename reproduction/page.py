@@ -1,4 +1,4 @@
-"""Verdicts on disk: a page an experiment."""
+"""Verdicts on disk: one page per experiment."""
 
 import warnings
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ def read_results(experiment: Experiment, root: Path) -> pd.DataFrame:
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     root : Path
-        Folder with a folder an experiment.
+        Folder that has one folder per experiment.
 
     Returns
     -------
     pandas.DataFrame
-        A line a task that did not fail, with the name of its experiment.
+        One row per task that did not fail, with the name of its experiment.
     """
     names = (*experiment.builds_on, experiment.name)
     frames = []
@@ -50,9 +50,9 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     root : Path
-        Folder with a folder an experiment.
+        Folder that has one folder per experiment.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def write_verdict(experiment: Experiment, root: Path) -> Verdict | None:
 
 
 def checks_table(checks: Sequence[Check]) -> str:
-    """Write claims and what was found.
+    """Write a table of claims and what was found.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def check_lines(name: str, checks: Sequence[Check]) -> list[dict[str, str]]:
     Parameters
     ----------
     name : str
-        Of the experiment.
+        Name of the experiment.
     checks : sequence of Check
         The claims.
 
@@ -136,9 +136,9 @@ def differences(experiment: Experiment, verdict: Verdict) -> str:
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     verdict : Verdict
-        On its results.
+        Verdict on its results.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def why(folder: Path) -> str:
     Parameters
     ----------
     folder : Path
-        With those in ``why.md``, if there are any.
+        Folder of an experiment, with or without a file ``why.md``.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def _draw(experiment: Experiment, results: pd.DataFrame, path: Path) -> bool:
         if error.name != "matplotlib":
             raise
         warnings.warn(
-            "no picture is drawn without matplotlib: install fedsdr[plots]",
+            "no picture is drawn without matplotlib: install fedsdr[reproduction]",
             stacklevel=2,
         )
         return path.exists()

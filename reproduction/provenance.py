@@ -1,4 +1,4 @@
-"""How results came about: command, commit, versions."""
+"""How results were made: command, commit, versions."""
 
 import json
 import os
@@ -10,17 +10,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import fedsdr
 from reproduction.experiment import FIRST_SEED, Experiment
 from reproduction.files import locked, write_atomically
 
-#: Rooms that decide about a result.
-ROOMS = (
-    *("datasets", "decomposition", "downstream", "estimators", "protocols"),
-    *("selection", "simulate", "solver", "summaries", "metrics.py"),
-    *("reproduction/fits.py", "reproduction/methods.py"),
+#: Root of the clone.
+ROOT = Path(__file__).parents[1]
+
+#: The code that computes results: all of the package but what only shows or carries
+#: them, and the part of this one that fits.
+COMPUTES = (
+    "src/fedsdr",
+    *(f":!src/fedsdr/{room}" for room in ("cli", "reporting", "study", "transports")),
+    *("reproduction/experiments", "reproduction/estimators.py", "reproduction/fits.py"),
 )
 PACKAGES = ("fedsdr", "numpy", "scipy", "scikit-learn", "pandas", "joblib")
-PACKAGE = Path(__file__).parents[1]
 
 
 def source_commit() -> str:
@@ -29,13 +33,16 @@ def source_commit() -> str:
     Returns
     -------
     str
-        Last commit that changed it, with "-changed" if files differ from it; the
-        version of the package where there is no repository.
+        Last commit that changed it, with "-changed" if files differ from it. The
+        version of the package if there is no repository, or if the package that is
+        imported is not the one in this clone.
     """
-    commit = _git("log", "-1", "--format=%h", "--", *ROOMS)
+    imported = Path(fedsdr.__file__).is_relative_to(ROOT)
+    commit = _git("log", "-1", "--format=%h", "--", *COMPUTES) if imported else ""
     if not commit:
         return f"v{version('fedsdr')}"
-    return commit + ("-changed" if _git("status", "--porcelain", "--", *ROOMS) else "")
+    changed = _git("status", "--porcelain", "--", *COMPUTES)
+    return commit + ("-changed" if changed else "")
 
 
 def record_session(
@@ -46,9 +53,9 @@ def record_session(
     Parameters
     ----------
     path : Path
-        The JSON file; it need not exist.
+        JSON file; it need not exist.
     experiment : Experiment
-        Described anew.
+        Its description in the file is replaced.
     session : mapping of str to object
         Command and options.
     """
@@ -83,7 +90,7 @@ def _describe(experiment: Experiment) -> dict[str, Any]:
 def _git(*words: str) -> str:
     try:
         done = subprocess.run(
-            ["git", *words], cwd=PACKAGE, capture_output=True, text=True, check=False
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
         )
     except OSError:
         return ""

@@ -15,7 +15,7 @@ from reproduction.paper import paper_table
 MODELS = ("M1", "M2", "M3", "M4", "M5")
 LABELS = {
     "M1": "M1: one model on all rows",
-    "M2": "M2: a model a site",
+    "M2": "M2: one model per site",
     "M3": "M3: FedSSIR",
     "M3-paper": "M3: FedSSIR, the paper's way",
     "M3-auto": "M3: FedSSIR, K by our default",
@@ -24,11 +24,11 @@ LABELS = {
     "M1-printed": "M1, as the paper's text has it",
 }
 EXPLANATION = """\
-M3 to M5 reduce the columns, then fit a model a site. Means over runs, with standard
+M3 to M5 reduce the columns, then fit one model per site. Means over runs, with standard
 deviations in brackets, as in the paper. *same*: within two standard errors of both
 means together."""
 
-#: Runs a cell before M3 is compared with a model that is many standard errors away.
+#: Runs per cell before M3 is compared with a model that is many standard errors away.
 ENOUGH_PAIRS = 10
 
 
@@ -44,9 +44,9 @@ def judge_models(
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
     metric : str
         What is measured.
     tolerance : float
@@ -90,11 +90,11 @@ def draw_models(results: pd.DataFrame, path: Path, name: str, metric: str) -> No
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
     metric : str
         What is measured.
     """
@@ -121,7 +121,7 @@ def compare_pairs(results: pd.DataFrame, metric: str, other: str) -> pd.DataFram
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     metric : str
         What is measured.
     other : str
@@ -168,7 +168,7 @@ def _beats_check(results: pd.DataFrame, metric: str, other: str, form: str) -> C
     return Check(
         claim,
         f"by {worst['gain']:{form}} (standard error {worst['error']:{form}}) at least, "
-        f"{pairs.n_runs.min()} paired runs a cell",
+        f"{pairs.n_runs.min()} paired runs per cell",
         bool((pairs.gain > 2 * pairs.error).all()) if enough else None,
     )
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from fedsdr.exceptions import InputError
 from reproduction.experiment import Experiment
 
-#: Name of each experiment, and the module that ends in it.
+#: Name of each experiment, and the module in `experiments` that defines it.
 MODULES = {
     "table1": "table1",
     "error-rate": "error_rate",
@@ -25,7 +25,7 @@ def experiment_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Their names.
+        Names of the experiments.
     """
     return tuple(MODULES)
 
@@ -41,7 +41,7 @@ def find_experiment(name: str) -> Experiment:
     Returns
     -------
     Experiment
-        It.
+        The experiment.
     """
     if name not in MODULES:
         raise InputError(

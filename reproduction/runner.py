@@ -20,7 +20,7 @@ CONFIG = "config.json"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run of an experiment is.
+    """How many of an experiment's tasks are done.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def run_missing(
     experiment : Experiment
         What to run.
     folder : Path
-        Where ``results.csv`` and ``config.json`` are or will be.
+        Folder with its results and ``config.json``, made if it does not exist.
     runs : int or None, default=None
-        Runs of every method, instead of each one's own number.
+        Runs of every method, instead of the number that each method has.
     methods : sequence of str or None, default=None
-        Only these.
+        Only these methods.
     jobs : int or None, default=None
-        Processes, -1 for one a core. None leaves it to ``joblib.parallel_config``,
-        which may also name another backend.
+        Number of processes, -1 for one per core. None leaves it to
+        ``joblib.parallel_config``, which may also name another backend.
     command : str, default=""
         Command line, for the configuration.
     report : callable or None, default=None
@@ -71,13 +71,15 @@ def run_missing(
     Returns
     -------
     Progress
-        At the end.
+        Progress at the end.
 
     Notes
     -----
-    A result is on disk before the next one is waited for: killed at any point, a run
-    loses the tasks that were under way and a second call does what is missing. A task
-    that raised an error is written down with it, and tried again by a second call.
+    A result is recorded in a journal before the next one is waited for, and the journal
+    is folded into the Parquet file at the end, or by the next call. A process that is
+    killed at any point loses only the tasks that were under way, and a second call runs
+    what is missing. A task that raised an error is recorded with it, and a second call
+    tries it again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     records = Records(folder, experiment.measures)
@@ -110,11 +112,11 @@ def forget(
     Parameters
     ----------
     experiment : Experiment
-        Which.
+        The experiment.
     folder : Path
-        Where its results are.
+        Folder with its results.
     methods : sequence of str or None, default=None
-        Only these.
+        Only these methods.
     """
     records = Records(folder, experiment.measures)
     if folder.exists():
@@ -126,7 +128,7 @@ def _results(
 ) -> Iterator[tuple[Task, dict[str, Any]]]:
     work = [joblib.delayed(_measure)(run, task) for task in tasks]
     try:
-        # Batches of tasks would all be lost to a kill, were one of them under way.
+        # All tasks of a batch are lost if the process is killed during one of them.
         parallel = joblib.Parallel(jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(work)
     except ValueError as error:
@@ -147,7 +149,7 @@ def _measure(
         warnings.simplefilter("ignore")
         try:
             row: dict[str, Any] = dict(run(task))
-        except Exception as error:  # a night's work is worth more than one task
+        except Exception as error:  # one task must not stop all others
             row = {"failed": f"{type(error).__name__}: {error}"[:200]}
     return task, {**row, "seconds": time.thread_time() - start}
 
@@ -168,7 +170,7 @@ def _report(report: Callable[[Progress], None] | None, progress: Progress) -> No
 
 
 class _Clock:
-    """Expects of a task what its method took so far; methods differ a thousandfold."""
+    """Expects a task to take what its method took so far: methods differ widely."""
 
     def __init__(self, records: Records, tasks: list[Task]) -> None:
         self.done, self.total = 0, len(tasks)

@@ -15,8 +15,9 @@ from reproduction.checks import (
     oracle_check,
     tell_directions,
 )
+from reproduction.estimators import WAYS
 from reproduction.experiment import Verdict
-from reproduction.methods import LABELS, REPEATS, WAYS
+from reproduction.methods import LABELS, REPEATS
 from reproduction.paper import paper_table
 
 METRICS = ("TPR", "FPR", "Dist")
@@ -46,9 +47,9 @@ def judge_table(results: pd.DataFrame, name: str) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
 
     Returns
     -------
@@ -92,11 +93,11 @@ def draw_table(results: pd.DataFrame, path: Path, name: str) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     name : str
-        Of the paper's table.
+        Name of the paper's table.
     """
     from fedsdr.reporting.cells import draw_cells
 

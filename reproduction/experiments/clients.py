@@ -40,12 +40,12 @@ def growth(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
     pandas.DataFrame
-        Columns setting, method, a column a number of sites with the mean, growth (the
+        Columns setting, method, the mean in one column per number of sites, growth (the
         largest mean over the one at the fewest sites) and n_runs.
     """
     means = compare.mean_cells(results, ["Dist"])
@@ -63,7 +63,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     """

@@ -1,4 +1,4 @@
-"""Communities and Crime: relative errors of M1 to M5, a site a state."""
+"""Communities and Crime: relative errors of M1 to M5, each state a site."""
 
 from functools import cache, partial
 from typing import Any
@@ -12,7 +12,7 @@ from fedsdr.downstream import (
     relative_error,
     site_splits,
 )
-from fedsdr.estimators import FedSSIR
+from reproduction.estimators import reducer_by_bic, reducer_paper_way
 from reproduction.experiment import Experiment, Task
 from reproduction.real_data import LABELS, draw_models, judge_models
 
@@ -64,15 +64,9 @@ def _model(task: Task) -> Any:
     if task.method == "M3-auto":
         return models["M3"]
     if task.method == "M3":
-        return reduced_model(FedSSIR("bic"), models["M1"])
+        return reduced_model(reducer_by_bic(), models["M1"])
     if task.method == "M3-paper":
-        options: dict[str, Any] = {
-            "penalty": "holdout",
-            "kernel": "slices",
-            "refit": False,
-        }
-        reducer = FedSSIR("votes", **options, random_state=task.seed)
-        return reduced_model(reducer, models["M1"])
+        return reduced_model(reducer_paper_way("votes", task.seed), models["M1"])
     return models[task.method]
 
 

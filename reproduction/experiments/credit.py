@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.datasets import load_credit_default
 from fedsdr.downstream import (
     dirichlet_sites,
@@ -14,15 +15,15 @@ from fedsdr.downstream import (
     site_accuracy,
     site_splits,
 )
-from fedsdr.estimators import FedSSIR
+from reproduction.estimators import reducer_paper_way
 from reproduction.experiment import Experiment, Task
 from reproduction.real_data import LABELS, draw_models, judge_models
 
-Matrix = NDArray[np.float64]
 Labels = NDArray[Any]
 
-#: Rows of each class that a site expects at least, over the mean number of rows a site.
-#: Not in the paper: inferred from its accuracies, see ``reproduction/credit/why.md``.
+#: Smallest expected number of rows of each class at a site, over the mean number of
+#: rows per site. It is not in the paper but inferred from its accuracies, see
+#: ``reproduction/credit/why.md``.
 FLOOR = 0.1
 
 #: M1 on columns that are standardised over all sites, no floor, mean of the sites.
@@ -104,10 +105,7 @@ def _credit() -> tuple[Matrix, Labels]:
 def _model(task: Task) -> Any:
     models = downstream_models("classification", n_directions=1)
     if task.method == "M3-paper":
-        reducer = FedSSIR(
-            1, penalty="holdout", kernel="slices", refit=False, random_state=task.seed
-        )
-        return reduced_model(reducer, models["M1"])
+        return reduced_model(reducer_paper_way(1, task.seed), models["M1"])
     return models["M1" if task.method == PRINTED else task.method]
 
 

@@ -89,7 +89,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task, of this experiment and those it builds on.
+        One row per task, of this experiment and those it builds on.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     """

@@ -48,7 +48,7 @@ def fit_lines(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def mean_distances(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     """

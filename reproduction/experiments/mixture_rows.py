@@ -62,12 +62,12 @@ def ratios(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
     pandas.DataFrame
-        Columns method, condition, a column a setting with the mean Dist, ratio (the
+        Columns method, condition, the mean Dist in one column per setting, ratio (the
         geometric mean of Dist over the paper's), worse (cells of Dist) and n_runs.
     """
     paper = paper_cells()
@@ -95,7 +95,7 @@ def judge(results: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def draw(results: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     results : pandas.DataFrame
-        A line a task.
+        One row per task.
     path : Path
         File for the picture.
     """

@@ -1,7 +1,7 @@
 """What the paper printed, as data.
 
-A file has a line a number: its place, mean, standard deviation where it is given, and
-how many runs are behind it. The figures 1 to 7 give no numbers in the text.
+A file has one line per printed number: its place, mean, standard deviation where the
+paper gives it, and number of runs. The text gives no numbers for figures 1 to 7.
 """
 
 from importlib.resources import files

@@ -4,7 +4,6 @@ The estimator, a study file and the command line write the same names; they all 
 a `Method`, which also says what sites are asked for.
 """
 
-import ast
 import math
 import re
 from dataclasses import asdict, dataclass, field, fields
@@ -47,7 +46,7 @@ class Auto:
     max_directions: int = 5
 
     def __post_init__(self) -> None:
-        _check_whole("max_directions", self.max_directions, 1)
+        _set_whole(self, "max_directions", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Bic:
     max_directions: int = 5
 
     def __post_init__(self) -> None:
-        _check_whole("max_directions", self.max_directions, 1)
+        _set_whole(self, "max_directions", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class Votes:
     max_directions: int = 5
 
     def __post_init__(self) -> None:
-        _check_whole("max_directions", self.max_directions, 1)
+        _set_whole(self, "max_directions", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +105,9 @@ class Moments:
     min_ratio: float = 0.15
 
     def __post_init__(self) -> None:
-        _check_whole("folds", self.folds, 2)
-        _check_whole("penalties", self.penalties, 1)
-        _check_share("min_ratio", self.min_ratio)
+        _set_whole(self, "folds", 2)
+        _set_whole(self, "penalties", 1)
+        _set_share(self, "min_ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +129,9 @@ class HoldOut:
     min_ratio: float = 0.15
 
     def __post_init__(self) -> None:
-        _check_share("fraction", self.fraction)
-        _check_whole("penalties", self.penalties, 1)
-        _check_share("min_ratio", self.min_ratio)
+        _set_share(self, "fraction")
+        _set_whole(self, "penalties", 1)
+        _set_share(self, "min_ratio")
 
 
 #: Ways of choosing, by parameter; the short name of a way is its class name in lower
@@ -365,19 +364,18 @@ def read_parameter(name: str, value: Any) -> Any:
     if name in RULES:
         return _read_rule(name, value)
     if name == "refit":
-        if isinstance(value, bool) or type(value).__name__ == "bool":
+        if type(value).__name__ in ("bool", "bool_"):
             return bool(value)
         if not (_is_number(value, Real) and 0.0 < value < 1.0):
             raise InputError(
-                f"refit must be True, False or a number between 0 and 1, got {value!r}"
+                f"refit must be true, false or a number between 0 and 1, got {value!r}"
             )
         return float(value)
     if name == "standardize":
         if type(value).__name__ not in ("bool", "bool_"):
-            raise InputError(f"standardize must be True or False, got {value!r}")
+            raise InputError(f"standardize must be true or false, got {value!r}")
         return bool(value)
-    _check_share("tol", value)
-    return float(value)
+    return _share("tol", value)
 
 
 def _read_rule(name: str, value: Any) -> Any:
@@ -389,43 +387,45 @@ def _read_rule(name: str, value: Any) -> Any:
     if name == "penalty" and _is_number(value, Real) and 0.0 < value < math.inf:
         return float(value)
     by_name = {kind.__name__.lower(): kind for kind in kinds}
+    word = str(value).lower()
     if isinstance(value, str):
+        number = _as_number(value) if name in _NUMBERS else None
+        if number is not None:
+            return _read_rule(name, number)
         match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", value)
-        word = match[1].lower() if match else value
+        word = match[1].lower() if match else word
         if match and word in by_name:
             return _make_rule(by_name[word], match[2] or "", value)
-        if match and match[2] is None and name in _NUMBERS:
-            number = _as_number(value)
-            if number is not None:
-                return _read_rule(name, number)
     choices = [repr(one) for one in by_name] + (
         [_NUMBERS[name]] if name in _NUMBERS else []
     )
-    close = get_close_matches(str(value).lower(), by_name, n=1)
+    close = get_close_matches(word, by_name, n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(choices[:-1]) + f" or {choices[-1]}"
     raise InputError(f"{name} must be {listed}, got {value!r}{hint}")
 
 
 def _make_rule(kind: type, arguments: str, text: str) -> Any:
-    """Read "folds=8, penalties=30" without running anything."""
+    """Read "folds=8, penalties=30": names and numbers, and nothing else."""
     known = [one.name for one in fields(kind)]
     given: dict[str, Any] = {}
-    try:
-        call = ast.parse(f"f({arguments})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args:
-            raise ValueError
-        given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    except (ValueError, SyntaxError) as error:
-        raise InputError(
-            f"{text!r} cannot be read: write parameters as name=number, such as "
-            f"{rule_text(kind())!r}"
-        ) from error
+    for part in arguments.split(",") if arguments.strip() else ():
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*([-+.\w]+)\s*", part)
+        number = _as_number(match[2]) if match else None
+        if match is None or number is None or match[1] in given:
+            raise InputError(
+                f"{text!r} cannot be read: write parameters as name=number, such as "
+                f"{rule_text(kind())!r}"
+            )
+        given[match[1]] = number
     for name in given:
         if name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
-            raise InputError(f"{text!r} has an unknown parameter {name!r}: {takes}")
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InputError(
+                f"{text!r} has an unknown parameter {name!r}: {takes}{hint}"
+            )
     return kind(**given)
 
 
@@ -442,13 +442,21 @@ def _is_number(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _check_whole(name: str, value: Any, low: int) -> None:
+def _set_whole(rule: Any, name: str, low: int) -> None:
+    """Check a whole number, and keep it as Python's own."""
+    value = getattr(rule, name)
     if not (_is_number(value, Integral) and value >= low):
         raise InputError(
             f"{name} must be a whole number of at least {low}, got {value!r}"
         )
+    object.__setattr__(rule, name, int(value))
 
 
-def _check_share(name: str, value: Any) -> None:
+def _set_share(rule: Any, name: str) -> None:
+    object.__setattr__(rule, name, _share(name, getattr(rule, name)))
+
+
+def _share(name: str, value: Any) -> float:
     if not (_is_number(value, Real) and 0.0 < value < 1.0):
         raise InputError(f"{name} must be a number between 0 and 1, got {value!r}")
+    return float(value)

@@ -123,7 +123,7 @@ def test_ten_thousand_mutated_messages(tmp_path: Path) -> None:
     consortium = Consortium(make_rows(4, n_features=2), gate=gate, fault=attack)
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
-    found = add("moments", {}, consortium.study.terms.n_values)
+    found = add.add("moments", {}, consortium.n_values)
     np.testing.assert_allclose(found, consortium.expected(), atol=1e-9)
     assert sum(refused.values()) >= 10_000
     assert ledger.verify().n_entries == 2

@@ -9,6 +9,7 @@ from tests.disclosure.examples import SITES, facts, release
 
 from fedsdr.disclosure import Facts, Ledger, Policy, Release, ReleaseGate, observe
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Smooth
 
 FEWER = SITES[:3]
 OTHER = "77" * 32
@@ -183,7 +184,7 @@ def test_a_study_asks_one_question_of_each_kind() -> None:
 
 # --- with rows ------------------------------------------------------------------------
 
-TERMS = {"discrete": False, "kernel": "smooth"}
+TERMS = {"discrete": False, "kernel": Smooth()}
 
 
 def moments(X: np.ndarray) -> np.ndarray:

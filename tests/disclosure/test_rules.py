@@ -16,7 +16,7 @@ from fedsdr.disclosure import (
     subject_of,
 )
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Pairs, Slices, Smooth
+from fedsdr.method import Kernel, Pairs, Slices, Smooth
 
 
 def broken(facts: Facts, policy: Policy, asked: Release | None = None) -> list:
@@ -164,7 +164,7 @@ def mixed_columns(rng: np.random.Generator) -> np.ndarray:
 
 def seen(X: np.ndarray, y: np.ndarray, **terms: object) -> Facts:
     names = [f"x{j}" for j in range(X.shape[1])]
-    defaults = {"discrete": False, "kernel": "slices"}
+    defaults = {"discrete": False, "kernel": Slices()}
     return observe(X, y, names, **{**defaults, **terms})
 
 
@@ -190,7 +190,7 @@ def test_the_smallest_slice_is_that_of_the_kernel(X) -> None:
 
 
 @pytest.mark.parametrize("kernel", [Slices(), Smooth(), Pairs()])
-def test_classes_are_slices_under_every_kernel(X, kernel: str) -> None:
+def test_classes_are_slices_under_every_kernel(X, kernel: Kernel) -> None:
     y = np.repeat(["a", "b", "c"], [30, 28, 2])
     found = seen(X, y, discrete=True, kernel=kernel)
     assert (found.smallest_slice, found.slices) == (2, "class")
@@ -201,11 +201,11 @@ def test_classes_are_slices_under_every_kernel(X, kernel: str) -> None:
     [
         ({}, 60, 20),
         ({"n_folds": 5}, 12, 6),
-        ({"n_folds": 5, "slice_size": 4}, 12, 4),
+        ({"n_folds": 5, "kernel": Slices(size=4)}, 12, 4),
         ({"n_folds": 7}, 8, 4),
         ({"validation_fraction": 0.3}, 18, 9),
         ({"validation_fraction": 0.9}, 6, 3),
-        ({"n_slices": 6, "n_folds": 5}, 12, 2),
+        ({"n_folds": 5, "kernel": Slices(number=6)}, 12, 2),
     ],
 )
 def test_folds_and_rows_held_out_are_parts(X, terms, part, smallest_slice) -> None:
@@ -262,12 +262,12 @@ def test_releases_are_checked(changes: dict) -> None:
 
 
 def test_the_subject_is_the_whole_question() -> None:
-    question = ("moments", ["a", "b"], "y", {"slice_size": 20, "kernel": "smooth"})
+    question = ("moments", ["a", "b"], "y", {"n_folds": 5, "kernel": "smooth"})
     others = [
         ("errors", *question[1:]),
         ("moments", ["b", "a"], *question[2:]),
         ("moments", ["a", "b"], "z", question[3]),
-        (*question[:3], {"slice_size": 21, "kernel": "smooth"}),
+        (*question[:3], {"n_folds": 6, "kernel": "smooth"}),
     ]
     digests = {subject_of(*asked) for asked in (question, *others)}
     assert len(digests) == 5

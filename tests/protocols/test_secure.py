@@ -37,7 +37,7 @@ STAGES = ("keys", "shares", "masked", "confirm", "unmask")
 def add_moments(consortium: Consortium, **options: Any) -> tuple[np.ndarray, SecureSum]:
     add = SecureSum(consortium.transport, consortium.study, **options)
     add.agree()
-    return add("moments", {}, consortium.study.terms.n_values), add
+    return add.add("moments", {}, consortium.n_values), add
 
 
 @settings(max_examples=25)
@@ -136,7 +136,7 @@ def test_two_sites_are_too_few() -> None:
 
 
 def test_a_study_that_was_interrupted_goes_on(tmp_path: Any) -> None:
-    terms = {"validation_fraction": 0.3}
+    terms = {"validation_fraction": 0.3, "max_candidates": 1}
     cut = {"secure.masked"}
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
@@ -153,7 +153,7 @@ def test_a_study_that_was_interrupted_goes_on(tmp_path: Any) -> None:
     np.testing.assert_array_equal(again, found)
     assert set(add.survivors) == set(consortium.rows)
     assert consortium.transport.transcript.rounds == before + 1
-    errors = add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+    errors = add.add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
     assert errors.shape == (1,)
     assert consortium.transport.transcript.rounds == before + 6
 
@@ -216,7 +216,7 @@ def test_candidates_are_asked_for_only_where_the_study_holds_rows_out() -> None:
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     with pytest.raises(IncompleteError, match="not one that this protocol has"):
-        add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+        add.add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
 
 
 def test_the_result_reaches_every_site() -> None:
@@ -287,7 +287,7 @@ def test_a_reply_that_was_changed_on_the_way_is_a_lost_site(stage: str) -> None:
     add = SecureSum(exchange, consortium.study)
     add.agree()
     try:
-        found = add("moments", {}, consortium.study.terms.n_values)
+        found = add.add("moments", {}, consortium.n_values)
     except IncompleteError:
         # Boxes that do not open are seen by the other sites, which then refuse.
         assert stage == "shares"
@@ -322,11 +322,11 @@ def test_other_units_at_one_site_are_another_study() -> None:
     ],
 )
 def test_candidates_beyond_what_was_agreed_are_refused(bases: Any) -> None:
-    consortium = Consortium(make_rows(3), validation_fraction=0.3)
+    consortium = Consortium(make_rows(3), validation_fraction=0.3, max_candidates=100)
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     with pytest.raises(IncompleteError, match="not one that this protocol has"):
-        add("errors", {"bases": bases}, len(bases))
+        add.add("errors", {"bases": bases}, len(bases))
 
 
 def test_a_request_that_the_schema_does_not_allow_is_not_sent() -> None:

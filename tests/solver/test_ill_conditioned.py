@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from tests.solver.cases import Case
 
-from fedsdr.method import Slices, Smooth
 from fedsdr.solver import certify, penalty_max, solve, solve_path
-from fedsdr.summaries import summarize
+from fedsdr.summaries import Kernel, Slices, Smooth, summarize
 
 NOT_PREDICTORS = ["state", "county", "community", "communityname", "fold"]
 TARGET = "ViolentCrimesPerPop"
@@ -72,7 +71,7 @@ def communities(data_folder: Path) -> pd.DataFrame:
     return table.dropna(axis="columns")
 
 
-def pooled(table: pd.DataFrame, kernel: str, n_directions: int) -> Case:
+def pooled(table: pd.DataFrame, kernel: Kernel, n_directions: int) -> Case:
     total = sum(
         summarize(
             rows.drop(columns=[*NOT_PREDICTORS, TARGET], errors="ignore"),
@@ -89,7 +88,7 @@ def pooled(table: pd.DataFrame, kernel: str, n_directions: int) -> Case:
 @pytest.mark.parametrize("n_directions", [1, 2, 3])
 @pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_every_second_community_is_certified(
-    communities: pd.DataFrame, kernel: str, n_directions: int, penalty: float
+    communities: pd.DataFrame, kernel: Kernel, n_directions: int, penalty: float
 ) -> None:
     case = pooled(communities.iloc[::2], kernel, n_directions)
     assert case.sigma.shape == (100, 100)
@@ -100,7 +99,7 @@ def test_every_second_community_is_certified(
 def test_a_path_through_all_communities_is_certified(
     communities: pd.DataFrame,
 ) -> None:
-    case = pooled(communities, "smooth", 1)
+    case = pooled(communities, Smooth(), 1)
     path = solve_path(*case, n_penalties=8, min_ratio=0.05, max_iter=10_000)
     for solution in path:
         proof = certify(*case, solution.penalty, solution.pi, solution.dual)

@@ -29,16 +29,17 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
         if not hasattr(estimator, where):
             raise TypeError(_unknown(estimator, name))
         now = read_parameter(where, getattr(estimator, where))
-        kind = type(now).__name__
-        said = f"{where}={kinds[0]}({inside}={value!r})"
-        if value is not None and kind in kinds:
+        said = f"leave it out, it has no effect on {where}={now!r}"
+        # As before, the number of slices goes before their size.
+        beaten = inside == "size" and getattr(now, "number", None) is not None
+        if value is not None and type(now).__name__ in kinds and not beaten:
             other = {"size": None} if inside == "number" else {}
             now = replace(now, **other, **{inside: value})
-            said = f"{where}={now!r}"
+            said = f"write {where}={now!r}"
             setattr(estimator, where, now)
         warn_user(
-            f"the parameter {name!r} is now part of {where!r}: write {said}; the old "
-            "name goes in version 0.3",
+            f"the parameter {name!r} is now part of {where!r}: {said}; the old name "
+            "goes in version 0.3",
             FutureWarning,
         )
 

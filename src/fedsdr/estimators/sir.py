@@ -1,5 +1,6 @@
 """Plain sliced inverse regression."""
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from fedsdr.estimation import leading_directions, orthonormal
 from fedsdr.estimators.former_names import translate_parameters
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Terms, Variables, read_parameter
+from fedsdr.method import Bic, Terms, Variables, read_parameter
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import OwnSites, split_sites
 from fedsdr.selection import bic_dimension
@@ -20,7 +21,7 @@ class SIR(Reducer):
 
     Parameters
     ----------
-    n_directions : int or "bic", default="bic"
+    n_directions : int, "bic" or Bic, default="bic"
         Dimension of the subspace, or chosen by the criterion eq2.14a.
     kernel : str, Slices, Smooth or Pairs, default="slices"
         See `fedsdr.summaries.summarize`; ``Slices(number=10)`` sets their number.
@@ -95,9 +96,10 @@ class SIR(Reducer):
                 WeakSignalWarning,
             )
         k = self.n_directions
-        if k == "bic":
-            k = bic_dimension(total.kernel, n_rows, max(d - 1, 1))
-        elif isinstance(k, str) or not 1 <= k <= d:
+        if k == "bic" or isinstance(k, Bic):
+            limit = k.max_directions if isinstance(k, Bic) else max(d - 1, 1)
+            k = bic_dimension(total.kernel, n_rows, limit)
+        elif not isinstance(k, Integral) or not 1 <= k <= d:
             raise InputError(
                 f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
             )

@@ -348,8 +348,7 @@ def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]
         return [(None, np.arange(n_rows))]
     if isinstance(sites, str):
         raise InputError(
-            f"sites must give one label for each row, got the text {sites!r}: if that "
-            f"is a column of your data frame, pass X[{sites!r}]"
+            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
         )
     labels = np.asarray(sites)
     if labels.ndim != 1 or len(labels) != n_rows:

@@ -1,4 +1,4 @@
-"""Check a site before a study: what its data are, and what it would refuse."""
+"""Check a site before a study: its data, and the rules that its sums would break."""
 
 import warnings
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def dry_run(site_file: str | Path) -> DryRun:
     Returns
     -------
     DryRun
-        An `InputError` if a file cannot be read.
+        Findings. An `InputError` is raised if a file cannot be read.
 
     Notes
     -----

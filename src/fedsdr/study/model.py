@@ -13,15 +13,25 @@ from pydantic import (
     model_validator,
 )
 
+from fedsdr.exceptions import InputError
 from fedsdr.method import FORMER, Method, read_parameter
 from fedsdr.study.study_columns import FROZEN
+
+
+def _read(name: str, value: Any) -> Any:
+    """Read a parameter; the key comes before what is said about it."""
+    try:
+        return read_parameter(name, value)
+    except InputError as error:
+        raise ValueError(str(error).removeprefix(f"{name} ")) from error
+
 
 _Parameters = create_model(  # type: ignore[call-overload]
     "_Parameters",
     __config__=FROZEN,
     **{
         one.name: (
-            Annotated[Any, BeforeValidator(partial(read_parameter, one.name))],
+            Annotated[Any, BeforeValidator(partial(_read, one.name))],
             one.default,
         )
         for one in fields(Method)
@@ -30,13 +40,13 @@ _Parameters = create_model(  # type: ignore[call-overload]
 
 
 class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
-    """What `fedsdr.FedSSIR` calls its parameters, with the same defaults and checks.
+    """Parameters of `fedsdr.FedSSIR`, with the same names, defaults and checks.
 
     Parameters
     ----------
     seed : int, default=0
-        Decides ties between votes. Folds are drawn by each site, from a secret of its
-        own.
+        Seed of the draw that decides ties between votes. Folds are drawn by each site,
+        from a secret of its own.
     """
 
     seed: StrictInt = Field(default=0, ge=0)
@@ -49,11 +59,17 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
     @model_validator(mode="before")
     @classmethod
     def _refuse_former_names(cls, table: Any) -> Any:
-        for name in table if isinstance(table, dict) else ():
-            if name in FORMER:
-                where, inside, kinds = FORMER[name]
-                now = f'{where} = "{kinds[0].lower()}({inside}=...)"'
-                raise ValueError(f"'{name}' is now part of {where}: write {now}")
+        former = [name for name in FORMER if isinstance(table, dict) and name in table]
+        said = []
+        for name in former:
+            where, inside, kinds = FORMER[name]
+            words = [kind.lower() for kind in kinds]
+            used = str(table.get(where)).partition("(")[0].strip().lower()
+            word = used if used in words else words[0]
+            now = f'{where} = "{word}({inside}={table[name]!r})"'
+            said.append(f"'{name}' is now part of {where}: write {now}")
+        if said:
+            raise ValueError("; ".join(said))
         return table
 
     @model_serializer

@@ -18,11 +18,11 @@ class SiteRecord:
     Parameters
     ----------
     n_entries : int
-        Number of entries in its ledger.
+        Number of entries in the site's ledger.
     head : str
         Hash of the last entry, empty if the ledger is broken.
     same_result : bool
-        Whether its result equals the coordinator's.
+        Whether the site's result equals the coordinator's.
     problem : str, default=""
         Description of the problem, empty if there is none.
     """
@@ -51,8 +51,8 @@ def verify_site(site_file: str | Path, result: Result) -> SiteRecord:
     Returns
     -------
     SiteRecord
-        With a problem if the chain of hashes is broken, if nothing was recorded, or if
-        the results differ.
+        Record, with a problem if the chain of hashes is broken, if nothing was
+        recorded, or if the results differ.
     """
     site = read_site(site_file)
     path = site.at(site.result)
@@ -78,7 +78,7 @@ def are_equal(one: Result, other: Result) -> bool:
     Parameters
     ----------
     one, other : Result
-        In any order.
+        Results, in any order.
 
     Returns
     -------

@@ -5,6 +5,7 @@ responses always share a slice.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -57,11 +58,14 @@ class Slices:
         if self.size is None and self.number is None:
             object.__setattr__(self, "size", SLICE_SIZE)
         for name, value in (("size", self.size), ("number", self.number)):
-            if value is not None and (type(value) is not int or value < 2):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
                 raise InputError(
                     f"the {name} of slices must be a whole number of at least 2, got "
                     f"{value!r}"
                 )
+            object.__setattr__(self, name, int(value))
 
 
 @dataclass(frozen=True, slots=True)

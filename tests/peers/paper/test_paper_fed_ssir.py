@@ -108,7 +108,7 @@ def test_random_state_and_result(small):
         ({"penalty": -1.0}, "a positive number, got -1.0"),
         (
             {"kernel": "slice"},
-            "or 'pairs', got 'slice': did you mean 'slices'",
+            "'slices' or 'pairs', got 'slice': did you mean 'slices'",
         ),
         ({"standardize": "yes"}, "standardize must be True or False, got 'yes'"),
         ({"tol": 0.0}, "tol must be a number between 0 and 1"),

@@ -26,7 +26,7 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
 )
 from fedsdr.peers.lasso_sir.sliced_sites import SlicedSites, slice_sites
 from fedsdr.peers.slice_kernels import read_slices
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 
 # Below these a column is constant (its spread over its largest entry), and a unit
 # vector lies in the span of others (its length outside of it).

@@ -12,7 +12,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Auto, Bic, Method, Moments, Variables
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.rows import split_sites
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import is_discrete
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fedsdr.arrays import Matrix
-from fedsdr.solver.certificate import Bounded
 from fedsdr.solver.linearized_admm import (
     Iterate,
     bound_iterate,
@@ -15,7 +14,7 @@ from fedsdr.solver.linearized_admm import (
     linearization,
     square_root,
 )
-from fedsdr.solver.problem import Problem
+from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.solver.projection import soft_threshold
 
 

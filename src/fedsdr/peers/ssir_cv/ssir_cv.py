@@ -29,7 +29,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_certified,
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Summary
 
 #: Default penalties, as multiples of sqrt(log d / n).

@@ -154,8 +154,11 @@ SECURE = Schema(
                 "masked",
                 "array",
                 "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
-                "with x_i the vector that sums.moments or sums.errors would send, or "
-                "the counts and sums of columns with gaps",
+                "with x_i for moments: n_i, 1, degrees of freedom, upper triangles of "
+                "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
+                "vote for K as an indicator; for errors: mean squared error of each "
+                "candidate on the rows held out (eq2.14); for means: counts and sums "
+                "of the columns with gaps",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedsdr.solver.anderson import Anderson
+from fedsdr.solver.dense import Anderson
 
 
 def distance_after(steps: int, rng, *, memory: int) -> float:
