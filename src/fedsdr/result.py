@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 
 FORMAT = "fedsdr-result/1"
 
@@ -137,7 +138,7 @@ class Result:
         return rows
 
     def _refuse_gaps(self, rows: Matrix) -> None:
-        gaps = ~np.isfinite(rows).all(axis=0)
+        gaps: Mask = np.asarray(~np.isfinite(rows).all(axis=0))
         if gaps.any():
             named = [name for name, gap in zip(self.selected, gaps, strict=True) if gap]
             raise InputError(
@@ -175,7 +176,8 @@ class Result:
         Parameters
         ----------
         path : str or Path, optional
-            File to write to as well.
+            File to write to as well, all of it or nothing. An `InputError` where it
+            cannot be written.
         indent : int or None, default=2
             As in `json.dumps`.
 
@@ -187,7 +189,8 @@ class Result:
         fields = {"format": FORMAT, **asdict(self)}
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, text + "\n")
         return text
 
     @classmethod

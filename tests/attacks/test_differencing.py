@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.protocols.studies import Consortium, Rows, make_rows
 
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, OpenGate, Policy, ReleaseGate
 from fedsdr.protocols import IncompleteError
-from fedsdr.protocols.secure import OpenGate, RuleGate, SecureSum
+from fedsdr.protocols.secure import SecureSum
 
 VICTIM = "site-04"
 POLICY = Policy(min_rows=20)
@@ -25,7 +25,7 @@ def open_gates(folder: Path) -> MakeGate:
 
 def rule_gates(folder: Path) -> MakeGate:
     """Sites with rules and a ledger on disk."""
-    return lambda name: RuleGate(POLICY, Ledger(folder / f"{name}.ledger"))
+    return lambda name: ReleaseGate(POLICY, Ledger(folder / f"{name}.ledger"))
 
 
 def moments(consortium: Consortium) -> np.ndarray:

@@ -51,15 +51,8 @@ def with_entry(values: np.ndarray, entry: float) -> np.ndarray:
         (lambda X, y: (X[:0], y[:0]), "0 sample"),
         (lambda X, y: (X[:, :0], y), "0 feature"),
         (lambda X, y: (X[:, 0], y), "Expected 2D array"),
-        (lambda X, y: (np.full((N_ROWS, 2), "text"), y), "column 0 holds text"),
-        (
-            lambda X, y: (pd.DataFrame(X).assign(ward="a").to_numpy(), y),
-            "column 5 holds text",
-        ),
-        (
-            lambda X, y: (pd.DataFrame(X, columns=list("abcde")).assign(ward="a"), y),
-            "column 'ward' holds text",
-        ),
+        (lambda X, y: (np.full((N_ROWS, 2), "text"), y), "columns .* hold text"),
+        (lambda X, y: (pd.DataFrame(X).assign(ward="a"), y), "'ward' holds text"),
     ],
 )
 def test_values_that_cannot_be_used(model, spoil, message, X, y) -> None:
@@ -141,7 +134,7 @@ def test_more_columns_than_rows(model, seed) -> None:
         (np.where(np.arange(N_ROWS) < 3, np.nan, 1.0), "3 missing label(s)"),
         (np.array(["a", None] * 60, dtype=object), "60 missing label(s)"),
         (np.array(["a", 1] * 60, dtype=object), "different types"),
-        ("ward", "got the text 'ward': if that is a column of your data frame, pass X"),
+        ("ward", "one label per row; pass X['ward'] instead of 'ward'"),
     ],
 )
 def test_labels_that_cannot_be_used(sites, message, X, y) -> None:

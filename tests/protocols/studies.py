@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from fedsdr.disclosure import OpenGate
 from fedsdr.method import Terms
-from fedsdr.protocols.secure import OpenGate, SecureSite, Study
+from fedsdr.protocols.secure import AgreedStudy, SecureSite
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.rows import Rows as AnyRows
@@ -47,7 +48,7 @@ class Consortium:
         self.identities = {name: Identity.generate() for name in rows}
         roster = {name: own.public for name, own in self.identities.items()}
         columns = tuple(f"{prefix}{j}" for j in range(n_features))
-        self.study = Study(
+        self.study = AgreedStudy(
             "test",
             columns,
             "y",

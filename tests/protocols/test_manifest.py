@@ -12,7 +12,7 @@ from tools.messages_page import MESSAGES, messages_page
 
 from fedsdr.exceptions import Refusal
 from fedsdr.peers.fed_svd import SvdTerms, svd_schema
-from fedsdr.protocols.schema import FieldSpec, MessageSpec
+from fedsdr.protocols.schema import MAX_ITEMS, MAX_TEXT, FieldSpec, MessageSpec
 from fedsdr.protocols.secure import secure_schema
 from fedsdr.secure_sum.round_secrets import seal
 from fedsdr.secure_sum.sharing import split
@@ -182,6 +182,31 @@ def test_a_bool_is_no_number() -> None:
     MESSAGES.check("fedsvd.size", "reply", {"n_rows": 1, "n_features": 2})
     refused(spec, {"n_rows": True, "n_features": 2})
     refused(spec, {"n_rows": np.int64(1), "n_features": 2})
+
+
+def test_names_have_a_length() -> None:
+    spec = MESSAGES.message("secure.confirm", "request")
+    survivors = {"round": "1", "survivors": ["east", "x" * MAX_TEXT]}
+    MESSAGES.check(spec.name, spec.direction, survivors)
+    for name in ("", "x" * (MAX_TEXT + 1), 1):
+        refused(spec, {**survivors, "round": name})
+        refused(spec, {**survivors, "survivors": ["east", name]})
+        signed = {"round": "1", "signatures": {name: bytes(64)}}
+        refused(MESSAGES.message("secure.unmask", "request"), signed)
+
+
+def test_lists_and_mappings_have_a_length() -> None:
+    names = [str(number) for number in range(MAX_ITEMS + 1)]
+    for fits, listed in ((True, names[1:]), (False, names)):
+        for message, content in (
+            ("secure.confirm", {"survivors": listed}),
+            ("secure.unmask", {"signatures": dict.fromkeys(listed, bytes(64))}),
+        ):
+            payload = {"round": "1", **content}
+            if fits:
+                MESSAGES.check(message, "request", payload)
+            else:
+                refused(MESSAGES.message(message, "request"), payload)
 
 
 def test_unknown_messages_are_refused() -> None:

@@ -7,9 +7,9 @@ import pytest
 from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
-from fedsdr import FedSSIR
+from fedsdr import HoldOut, PaperFedSSIR
 from fedsdr.peers.fed_svd import SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd
+from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.simulate import make_setting
@@ -75,10 +75,7 @@ def test_the_secure_sum() -> None:
 def test_the_papers_protocol(data, monkeypatch) -> None:
     transcript = Transcript()
     monkeypatch.setattr(paper_runs, "Transcript", lambda **_: transcript)
-    model = FedSSIR(
-        "votes", penalty="holdout", kernel="slices", protocol="paper",
-        n_penalties=2, tol=0.1, random_state=0,
-    )  # fmt: skip
+    model = PaperFedSSIR(penalty=HoldOut(penalties=2), tol=0.1, random_state=0)
     model.fit(data.X, data.y, sites=data.sites)
     assert met(transcript) == listed("paper")
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows, packed_moments
 
 from fedsdr.data import open_source, read_rows
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError
 from fedsdr.method import Pairs, Slices, Smooth, Terms
-from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
+from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 
@@ -82,14 +83,15 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
 def test_facts_are_those_of_rows_in_memory(memory, rng, tmp_path) -> None:
     X = np.column_stack([rng.normal(size=90), np.arange(90) < 4, np.ones(90)])
     own, streamed = twins(X, X[:, 0].round(), 7, memory)
-    gate = Ledger(tmp_path / "ledger")
+    ledger = Ledger(tmp_path / "ledger")
     seen = [
         rows.observe(
-            RuleGate(Policy(), gate)._gate.observe,
+            observe,
             own.columns,
             discrete=True,
             kernel=Smooth(),
             n_folds=3,
+            fingerprint=ledger.fingerprint,
         )
         for rows in (own, streamed)
     ]
@@ -153,7 +155,7 @@ def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
 def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     """One site reads its rows from a file while the study goes on."""
     rows = make_rows(4, n_rows=80)
-    gate = lambda _: RuleGate(Policy(min_rows=10))  # noqa: E731
+    gate = lambda _: ReleaseGate(Policy(min_rows=10))  # noqa: E731
     study = Consortium(rows, gate=gate, n_folds=2)
     X, y = rows["site-00"]
     names = [*study.study.columns, "y"]
@@ -181,7 +183,9 @@ def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     assert_close(add.add("moments", {}, study.n_values), study.expected())
     assert set(add.survivors) == set(rows)
     with pytest.raises(Refusal, match="ROWS"):
-        RuleGate(Policy(min_rows=1000)).inspect(study.study, streamed)
+        ReleaseGate(Policy(min_rows=1000)).inspect(
+            study.study.first_release(), partial(study.study.observe, streamed)
+        )
 
 
 def test_batches_of_wide_rows_are_short() -> None:

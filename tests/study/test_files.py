@@ -98,7 +98,7 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
             "purose: is not a key that belongs here; did you mean 'purpose'",
         ),
         ({"weather": 1}, "weather: is not a key that belongs here; remove it"),
-        ({"name": "my study"}, "name: must be made of letters, digits"),
+        ({"name": "my study"}, "name: must consist of at most 63 letters, digits"),
         ({"name": 3}, "name: must be text, in quotes"),
         ({"protocol": "sums"}, "protocol: must be 'secure'"),
         ({"timeout": -1}, "timeout: must be greater than 0"),
@@ -211,7 +211,7 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
         ),
         (
             {"sites": {"roster": KEYS | {"east": "0x12"}}},
-            "sites.roster: the key of 'east' is not one",
+            "sites.roster: the key of 'east' is not valid",
         ),
         (
             {"sites": {"roster": KEYS | {"coordinator": "ff" * 32}}},
@@ -280,8 +280,8 @@ DATA = {"kind": "csv", "path": "rows.csv"}
         ),
         ({"data": {"kind": "oracle"}}, "data: kind of the data must be one of"),
         ({"data": {"kind": "csv", "path": "no.csv"}}, "data: .*no.csv"),
-        ({"data": DATA, "columns": {"x0": "age"}}, "column 'age' is not there; if it"),
-        ({"data": DATA, "columns": {"x0": "X1"}}, "column 'X1' is not there; .*'x1'"),
+        ({"data": DATA, "columns": {"x0": "age"}}, "'age' is not in the data; if it"),
+        ({"data": DATA, "columns": {"x0": "X1"}}, "'X1' is not in the data; .*'x1'"),
         ({"data": DATA, "ledger": "."}, "cannot be the ledger"),
         ({}, "data: is missing: add it"),
     ],

@@ -12,6 +12,7 @@ import typer
 
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.progress import Snapshot
@@ -30,7 +31,7 @@ FolderOption = Annotated[
     ),
 ]
 PatienceOption = Annotated[
-    float, typer.Option(help="Seconds to wait for sites and for the coordinator.")
+    float, typer.Option(help="Seconds to wait for sites to join.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only that.")]
 
@@ -71,7 +72,8 @@ class Place:
 
     def write_job(self, job: str) -> None:
         """Remember the number of a job."""
-        (self.folder / "job").write_text(f"{job}\n")
+        with explained(f"cannot write {self.folder / 'job'}"):
+            write_atomically(self.folder / "job", f"{job}\n")
 
 
 def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:
@@ -93,8 +95,8 @@ def running_nodes(screen: Screen) -> Iterator[None]:
                 "this needs NVIDIA FLARE: install it with pip install "
                 "'fedsdr[federation]', here and at every site"
             )
+        from fedsdr.transports.nvflare.connection import SessionError
         from fedsdr.transports.nvflare.processes import NodeError
-        from fedsdr.transports.nvflare.session import SessionError
 
         try:
             yield

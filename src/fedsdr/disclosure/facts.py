@@ -1,4 +1,4 @@
-"""What rules may know about rows: counts and names, never a value."""
+"""Facts about rows that rules may use: counts and names, never a value."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ from fedsdr.summaries.slicing import (
     dense_ranks,
 )
 
-#: Gives arrays a keyed fingerprint, see `fedsdr.disclosure.Ledger.fingerprint`.
+#: Computes a keyed fingerprint of an array, see `fedsdr.disclosure.Ledger.fingerprint`.
 Fingerprint = Callable[[NDArray[Any]], str]
 
-#: Hexadecimal digits kept of a column's fingerprint, which tells rows apart that
-#: changed by chance, not by the hand of somebody who knows the key.
+#: Hexadecimal digits that are kept of a column's fingerprint: enough to notice that
+#: rows have changed, but not to resist somebody who knows the key.
 PRINT_DIGITS = 16
 
 
@@ -33,17 +33,17 @@ class Facts:
     Parameters
     ----------
     n_rows : int
-        Rows of the site.
+        Number of rows of the site.
     smallest_part : int
-        Rows in the smallest set whose sums are told, or can be had as a difference of
-        sums that are told: a fold, the rows held out, or all.
+        Number of rows in the smallest set whose sums are released, or can be computed
+        as a difference of released sums: a fold, the rows held out, or all.
     smallest_slice : int or None
-        Rows in the smallest slice or class; None where the kernel uses neither.
+        Number of rows in the smallest slice or class; None if the kernel uses neither.
     slices : {"slice", "class"}
         Which of the two.
     minorities : mapping of str to int
-        For each column, the rows in which it differs from its commonest value, exact
-        where they are fewer than half.
+        For each column, the number of rows in which it differs from its most frequent
+        value, exact if these are fewer than half.
     prints : mapping of str to str, default={}
         Fingerprint of each column.
     target : mapping of str to str, default={}
@@ -96,13 +96,13 @@ def observe(
     kernel : Smooth, Slices or Pairs
         Kind of kernel.
     n_folds : int, default=0
-        Folds whose sums are told as well; 0 for none.
+        Number of folds whose sums are released as well; 0 for none.
     validation_fraction : float, default=0.0
         Share of the rows that is held out.
     target : str, default="y"
         Name of the response.
     fingerprint : callable, optional
-        Gives columns their fingerprints; without it, changed rows go unnoticed.
+        Computes fingerprints of columns; without it, changed rows are not noticed.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def observe(
 
 
 def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int:
-    """Count the rows of the smallest part; what is left out of a part is one too."""
+    """Count the rows of the smallest part; the complement of a part is a part too."""
     parts = [n_rows]
     if n_folds:
         parts.append(n_rows // n_folds)
@@ -159,7 +159,7 @@ def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int
 
 def _smallest_slice(y: NDArray[Any], part: int, slices: Slices) -> int:
     with warnings.catch_warnings():
-        # Whoever computes the kernel will say that slices are short.
+        # Computing the kernel warns about short slices; counting need not.
         warnings.simplefilter("ignore", SiteWarning)
         labels = cut_ordered(y, count_slices(len(y), slices))
         smallest = int(np.bincount(labels).min())
@@ -169,6 +169,6 @@ def _smallest_slice(y: NDArray[Any], part: int, slices: Slices) -> int:
 
 
 def _minority(column: NDArray[np.float64]) -> int:
-    # A value that more than half of the rows share is the median.
+    # A value that more than half of the rows have is the median.
     middle = len(column) // 2
     return int((column != np.partition(column, middle)[middle]).sum())

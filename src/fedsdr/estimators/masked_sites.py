@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from fedsdr.disclosure import OpenGate
 from fedsdr.method import Method
-from fedsdr.protocols.secure import OpenGate, SecureSite, SecureSum, Study
+from fedsdr.protocols.secure import AgreedStudy, SecureSite, SecureSum
 from fedsdr.result import Result
 from fedsdr.rows import Communication, OwnSites
 from fedsdr.run import run
@@ -38,7 +39,7 @@ def add_under_masks(
     identities = {name: Identity.generate() for name in sites.rows}
     roster = {name: identity.public for name, identity in identities.items()}
     terms = method.terms(variables)
-    study = Study("in process", variables.names, "y (response)", terms, roster)
+    study = AgreedStudy("in process", variables.names, "y (response)", terms, roster)
     parties: dict[str, Any] = {
         name: SecureSite(name, study, own, identities[name], OpenGate())
         for name, own in sites.rows.items()

@@ -13,7 +13,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fedsdr.exceptions import InputError
+from fedsdr.estimators.checks import check_columns
 from fedsdr.summaries import check_target
 from fedsdr.summaries.slicing import MIN_ROWS
 
@@ -41,25 +41,20 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Reduced variables.
         """
         check_is_fitted(self)
+        if not _holds_numbers(X):
+            check_columns(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Check rows and responses with scikit-learn's own validation."""
+        if not _holds_numbers(X):
+            check_columns(X)
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
-        try:
-            rows, responses = validate_data(
-                self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
-            )
-        except ValueError as error:
-            # The text of numpy's error shows a value.
-            if "could not convert" not in str(error):
-                raise
-            raise InputError(
-                f"{_text_column(X)} holds text, and X must hold numbers: encode it "
-                "first, for example with sklearn.preprocessing.OneHotEncoder"
-            ) from None
+        rows, responses = validate_data(
+            self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
+        )
         return rows, responses
 
     def _feature_names(self) -> tuple[str, ...]:
@@ -103,15 +98,6 @@ def random_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng()
 
 
-def _text_column(X: Any) -> str:
-    """Find the first column that cannot be read as numbers."""
-    if hasattr(X, "columns"):
-        columns = [(repr(str(name)), X[name]) for name in X.columns]
-    else:
-        columns = [(str(j), column) for j, column in enumerate(np.asarray(X).T)]
-    for name, values in columns:
-        try:
-            np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            return f"column {name}"
-    return "a column"
+def _holds_numbers(X: Any) -> bool:
+    """Recognise arrays that need no look at their columns."""
+    return getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"

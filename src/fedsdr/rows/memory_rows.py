@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
-from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
 
 
@@ -347,8 +348,7 @@ def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]
         return [(None, np.arange(n_rows))]
     if isinstance(sites, str):
         raise InputError(
-            f"sites must give one label for each row, got the text {sites!r}: if that "
-            f"is a column of your data frame, pass X[{sites!r}]"
+            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
         )
     labels = np.asarray(sites)
     if labels.ndim != 1 or len(labels) != n_rows:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
-from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary
 from fedsdr.summaries.prediction import as_columns, reduced_error
 from fedsdr.summaries.slicing import weigh

@@ -40,8 +40,9 @@ def select(
     Selection
         The solution, and what the choices were based on.
     """
-    total, rule, table = evidence.total, method.n_directions, ()
-    spectrum = np.linalg.eigvalsh(total.kernel)
+    total, rule = evidence.total, method.n_directions
+    table: Table = ()
+    spectrum: Vector = np.asarray(np.linalg.eigvalsh(total.kernel), dtype=np.float64)
     _check_rank(spectrum, rule)
     limit = rule.max_directions if isinstance(rule, Auto | Bic | Votes) else 5
     by_bic = bic_choice(spectrum, total.n_rows, limit)

@@ -34,7 +34,8 @@ def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
         C_n k(k+1)/2` with :math:`C_n = \sqrt n + \frac12 \log n` and
         :math:`\lambda_j` the eigenvalues of the kernel.
     """
-    return bic_choice(np.linalg.eigvalsh(np.asarray(kernel)), n_rows, max_directions)
+    eigenvalues: Vector = np.asarray(np.linalg.eigvalsh(np.asarray(kernel)), np.float64)
+    return bic_choice(eigenvalues, n_rows, max_directions)
 
 
 def bic_choice(eigenvalues: Vector, n_rows: int, max_directions: int) -> int:

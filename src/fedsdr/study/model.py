@@ -40,13 +40,13 @@ _Parameters = create_model(  # type: ignore[call-overload]
 
 
 class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
-    """What `fedsdr.FedSSIR` calls its parameters, with the same defaults and checks.
+    """Parameters of `fedsdr.FedSSIR`, with the same names, defaults and checks.
 
     Parameters
     ----------
     seed : int, default=0
-        Decides ties between votes. Folds are drawn by each site, from a secret of its
-        own.
+        Seed of the draw that decides ties between votes. Folds are drawn by each site,
+        from a secret of its own.
     """
 
     seed: StrictInt = Field(default=0, ge=0)

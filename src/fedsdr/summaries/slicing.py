@@ -179,7 +179,7 @@ def count_slices(n_rows: int, slices: Slices, site: object = None) -> int:
             f"has {n_rows} row(s), too few for two slices",
             f"give it at least {MIN_ROWS} rows or leave it out",
         )
-    wanted = slices.number if slices.size is None else n_rows // slices.size
+    wanted = slices.number or n_rows // (slices.size or SLICE_SIZE)
     used = int(np.clip(wanted, 2, n_rows // 2))
     if used != wanted:
         asked = f"{wanted} slices" if slices.number else f"slices of {slices.size}"

@@ -9,12 +9,7 @@ from numpy.typing import ArrayLike
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import (
-    between_slices,
-    gram,
-    rank_polynomials,
-    within_pairs,
-)
+from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
 from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
 
 
@@ -270,7 +265,8 @@ def summarize(
         site=site,
     )
     centred = centre(X)[0]
-    scatter = gram(centred)
+    # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
+    scatter = centred.T @ centred
     ranks = weights.ranks
     if weights.form == "none":
         return Summary(len(y), scatter, np.zeros_like(scatter))
@@ -280,11 +276,11 @@ def summarize(
         return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
     if weights.form == "functions":
         functions = rank_polynomials(ranks)
-        overlap = functions.T @ functions
+        overlap, moved = functions.T @ functions, functions.T @ centred
         return Summary(
             len(y),
             scatter,
-            gram(functions.T @ centred),
+            moved.T @ moved,
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
         )

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fedsdr import ConvergenceWarning
 from fedsdr.peers.lasso_sir import lasso
-from fedsdr.peers.lasso_sir.lasso import cross_validate, fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir.lasso_paths import cross_validate, fit_lasso, penalty_grids
 from fedsdr.peers.lasso_sir.pseudo_responses import deal_folds
 
 

@@ -15,7 +15,7 @@ from fedsdr import (
     WeakSignalWarning,
 )
 from fedsdr.metrics import subspace_distance, support_rates
-from fedsdr.peers.lasso_sir.lasso import fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir.lasso_paths import fit_lasso, penalty_grids
 from fedsdr.peers.lasso_sir.pseudo_responses import pseudo_responses
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import slice_labels

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from fedsdr.peers.fed_pca.rank_adaption import Matrix, RankAdaption
+from fedsdr.arrays import Matrix
+from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace, add_columns
 from fedsdr.summaries.summary import centre
 

@@ -12,14 +12,14 @@ from fedsdr.estimation import orthonormal
 from fedsdr.estimators.parameters import check_value
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import InputError, SiteError, WeakSignalWarning
-from fedsdr.peers.lasso_sir.lasso import cross_validate, fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir.lasso_paths import cross_validate, fit_lasso, penalty_grids
 from fedsdr.peers.lasso_sir.pseudo_responses import (
     count_strong,
     deal_folds,
     most_varying,
     pseudo_responses,
 )
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Slices, is_discrete, slice_labels
 from fedsdr.summaries.summary import centre
 

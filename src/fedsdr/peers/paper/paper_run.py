@@ -8,8 +8,9 @@ import numpy as np
 from fedsdr.arrays import Matrix
 from fedsdr.estimation import orthonormal
 from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
-from fedsdr.method import Bic, Method, Moments, Terms, Universal
-from fedsdr.peers.paper import PaperCoordinator, PaperFit, PaperSite
+from fedsdr.method import Method, Terms, Universal
+from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
+from fedsdr.peers.paper.paper_site import PaperSite
 from fedsdr.result import Result
 from fedsdr.rows import Communication, MemoryRows
 from fedsdr.run import provenance
@@ -39,19 +40,6 @@ class PaperRun:
     terms: Terms
     choices: Method
     max_iter: int
-
-    def __post_init__(self) -> None:
-        unknown = (
-            (isinstance(self.choices.n_directions, Bic), "n_directions='bic'"),
-            (isinstance(self.choices.penalty, Moments), "penalty='moments'"),
-            (not isinstance(self.choices.refit, bool), "a second penalty as refit"),
-        )
-        for asked, what in unknown:
-            if asked:
-                raise InputError(
-                    f"protocol='paper' cannot do {what}: its coordinator never has the "
-                    "pooled kernel; use protocol='sums'"
-                )
 
     def fit(
         self,
@@ -93,7 +81,8 @@ class PaperRun:
         if not fit.converged:
             warn_user(
                 f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
-                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}",
+                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}: raise "
+                "max_iter or tol",
                 ConvergenceWarning,
             )
         spread = fit.basis.T @ sigma @ fit.basis

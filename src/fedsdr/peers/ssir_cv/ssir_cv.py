@@ -1,6 +1,5 @@
 """Sparse sliced inverse regression with K and the penalty by cross validation."""
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -10,8 +9,15 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.estimation import orthonormal
+from fedsdr.estimators.checks import check_flag, check_number
 from fedsdr.estimators.reducer import Reducer, random_generator
-from fedsdr.exceptions import ConvergenceWarning, InputError, WeakSignalWarning
+from fedsdr.estimators.renamed import renamed_attribute
+from fedsdr.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    WeakSignalWarning,
+    warn_user,
+)
 from fedsdr.peers.ssir_cv.cross_validation import CrossValidation, cross_validate
 from fedsdr.peers.ssir_cv.penalised_fits import (
     Fit,
@@ -21,7 +27,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_certified,
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Summary
 
 #: Default penalties, as multiples of sqrt(log d / n).
@@ -68,8 +74,8 @@ class SSIRCV(Reducer):
         Dimension found; the K chosen, unless fewer directions could be told apart.
     penalty_ : float
         rho chosen.
-    cv_results_ : pandas.DataFrame
-        One row a candidate: ``n_directions``, ``penalty``, ``error`` (mean squared),
+    validation_ : pandas.DataFrame
+        One row per candidate: ``n_directions``, ``penalty``, ``error`` (mean squared),
         ``se`` over folds, ``converged`` on all folds, largest ``gap`` and ``n_iter``
         of a fold, ``chosen``.
     gap_ : float
@@ -126,6 +132,8 @@ class SSIRCV(Reducer):
     >>> model.support_.nonzero()[0], model.converged_
     (array([0, 1, 2]), True)
     """
+
+    cv_results_ = renamed_attribute("cv_results_", "validation_")
 
     def __init__(
         self,
@@ -185,7 +193,7 @@ class SSIRCV(Reducer):
             k, rho = table.choice
             fit = final(total, k, [rho])[0]
         self.penalty_ = rho
-        self.cv_results_ = pd.DataFrame(table.rows())
+        self.validation_ = pd.DataFrame(table.rows())
         self._note_convergence(table, fit)
         self._report(fit, k)
         return self
@@ -224,11 +232,10 @@ class SSIRCV(Reducer):
             "raise max_iter"
         )
         largest = max(float(table.gaps.max()), fit.gap)
-        warnings.warn(
+        warn_user(
             f"{self.n_unconverged_} of {self.n_fits_} fits did not converge (largest "
             f"relative gap {largest:.1e}): {remedy}",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
     def _report(self, fit: Fit, k: int) -> None:
@@ -236,11 +243,10 @@ class SSIRCV(Reducer):
         directions = leading_eigenvectors(pi, k)[1]
         found = directions.shape[1]
         if found < k:
-            warnings.warn(
+            warn_user(
                 f"{found} direction(s) instead of the {k} chosen: the fit on all rows "
                 "has no more, so that this choice of K is in doubt",
                 WeakSignalWarning,
-                stacklevel=3,
             )
         self.directions_ = orthonormal(directions) if found else directions
         if self.as_shipped:
@@ -253,24 +259,14 @@ class SSIRCV(Reducer):
 def _check_parameters(model: SSIRCV) -> Sequence[float]:
     """Complain about parameters out of range; return the penalties, ascending."""
     for name, low in (("max_directions", 1), ("n_slices", 2), ("n_folds", 2)):
-        _check_number(getattr(model, name), name, Integral, low)
-    if model.max_iter is not None:
-        _check_number(model.max_iter, "max_iter", Integral, 1)
+        check_number(name, getattr(model, name), Integral, low=low)
+    check_number("max_iter", model.max_iter, Integral, low=1, optional=True)
     for name in ("tol", "cv_tol"):
-        if getattr(model, name) is not None:
-            _check_number(getattr(model, name), name, Real, 0)
+        check_number(name, getattr(model, name), Real, above=True, optional=True)
+    check_flag("as_shipped", model.as_shipped)
     multiples = MULTIPLES if model.penalties is None else np.ravel(model.penalties)
     if len(multiples) == 0:
         raise InputError("penalties is empty: give at least one multiple, or None")
     for multiple in multiples:
-        _check_number(multiple, "every one of penalties", Real, 0)
+        check_number("every one of penalties", multiple, Real, above=True)
     return sorted({float(multiple) for multiple in multiples})
-
-
-def _check_number(value: Any, name: str, kind: type, low: int) -> None:
-    whole = kind is Integral
-    number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if number and np.isfinite(value) and (value >= low if whole else value > low):
-        return
-    bound = f"an integer of at least {low}" if whole else f"a number above {low}"
-    raise InputError(f"{name} must be {bound}, got {value!r}")
