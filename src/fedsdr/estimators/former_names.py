@@ -17,10 +17,10 @@ Parameters = ParamSpec("Parameters")
 def accept_former_names(
     init: Callable[Parameters, None],
 ) -> Callable[Parameters, None]:
-    """Let a constructor take parameters by their former names, too.
+    """Wrap a constructor so that it also takes parameters by their former names.
 
-    They are no part of its signature: scikit-learn takes every name there for a
-    parameter that can be read and set.
+    Former names are not in its signature, because scikit-learn treats every name there
+    as a parameter that can be read and set.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def accept_former_names(
     Returns
     -------
     callable
-        The constructor that also takes former names, with a warning, and complains
-        about names that never were any.
+        The constructor that also takes former names, with a warning, and raises an
+        error for unknown names.
     """
     known = inspect.signature(init).parameters
 
@@ -74,8 +74,8 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
             said = f"write {where}={now!r}"
             setattr(estimator, where, now)
         warn_user(
-            f"the parameter {name!r} is now part of {where!r}: {said}; the old name "
-            "goes in version 0.3",
+            f"the parameter {name!r} is now part of {where!r}: {said}; version 0.3 "
+            "removes the old name",
             FutureWarning,
         )
 
@@ -100,8 +100,8 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
             f"protocol must be 'sums' or 'secure', got {estimator.protocol!r}"
         )
     warn_user(
-        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; the old name goes "
-        "in version 0.3",
+        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; version 0.3 "
+        "removes the old name",
         FutureWarning,
     )
     paper = import_module("fedsdr").PaperFedSSIR
