@@ -1,7 +1,6 @@
 """Federated sparse sufficient dimension reduction by sliced inverse regression."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from fedsdr.peers.lasso_sir.lasso_sir import LassoSIR
     from fedsdr.peers.ssir_cv.ssir_cv import SSIRCV
 
-__version__ = version("fedsdr")
+    __version__: str
 
 _HOMES = {
     "ConvergenceWarning": "fedsdr.exceptions",
@@ -45,11 +44,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import estimators when they are used.
+    """Import estimators when they are used, and look the version up.
 
     Every process of a study imports this package, and scikit-learn takes longer than
     all the rest of it together.
     """
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("fedsdr")
     if name not in _HOMES:
         raise AttributeError(f"module 'fedsdr' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

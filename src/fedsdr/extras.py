@@ -34,10 +34,26 @@ def require(extra: str, purpose: str) -> None:
     InputError
         With the command that installs the extra, where one of its modules is missing.
     """
-    if not all(map(_is_installed, EXTRAS[extra])):
+    if not has(extra):
         raise InputError(
             f"{purpose} needs the extra '{extra}': pip install 'fedsdr[{extra}]'"
         )
+
+
+def has(extra: str) -> bool:
+    """Tell whether an extra is installed.
+
+    Parameters
+    ----------
+    extra : {"arrow", "secure", "federation", "plots", "sql"}
+        Name of the extra.
+
+    Returns
+    -------
+    bool
+        Whether all of its modules are there.
+    """
+    return all(map(_is_installed, EXTRAS[extra]))
 
 
 def _is_installed(module: str) -> bool:
