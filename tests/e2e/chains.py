@@ -152,8 +152,7 @@ def limit_to(files: Files, sites: tuple[str, ...]) -> None:
 @contextmanager
 def interrupted_study(folder: Path) -> Iterator[Interrupted]:
     """Start nodes that can be held and killed; nothing of them stays."""
-    # Long enough for busy cores, short enough to wait for a site that is gone.
-    files = Files(folder / "study", simulate_rows(), timeout=15.0)
+    files = Files(folder / "study", simulate_rows())
     limit_to(files, SITES)
     sites = {name: files.site_file(name) for name in SITES}
     with (

@@ -13,10 +13,14 @@ from typer.testing import CliRunner, Result
 
 from fedsdr.cli import app
 from fedsdr.transports.nvflare.loopback import Loopback
+from fedsdr.transports.nvflare.patience import GRACE_VARIABLE
 from fedsdr.transports.nvflare.processes import Node, marked
 
 # Seconds: two cores may be busy with something else.
-PATIENCE = 120.0
+PATIENCE = 600.0
+
+# Seconds that a site's node may be without a connection before it is lost.
+GRACE = "3"
 
 MESSAGES = (
     "secure.agree",
@@ -69,6 +73,7 @@ def holding(folder: Path) -> Iterator[Holds]:
         patch.setenv("FEDSDR_TEST_HOLDS", str(folder))
         here = str(Path(__file__).parent / "holds")
         patch.setenv("PYTHONPATH", here, prepend=os.pathsep)
+        patch.setenv(GRACE_VARIABLE, GRACE)
         yield Holds(folder)
 
 

@@ -22,15 +22,13 @@ pytest.importorskip(
 )
 
 import psutil
+from tests.e2e.holding import PATIENCE, Holds, holding
 
 from fedsdr.transports.nvflare.processes import MARK
 
 pytestmark = pytest.mark.e2e
 
 SITES = ("north", "south", "east", "west")
-
-# Seconds: two cores may be busy with something else.
-PATIENCE = 300.0
 
 
 def command(*words: str) -> list[str]:
@@ -116,8 +114,16 @@ def test_ledgers_verify_by_the_steward_s_command(
         assert verdict["head"] == figures["sites"][name]["head"]
 
 
+@pytest.fixture(name="holds")
+def holds_of_the_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holds]:
+    with holding(tmp_path_factory.mktemp("demo") / "holds") as holds:
+        yield holds
+
+
 @pytest.fixture(name="running")
-def started_demo(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def started_demo(holds: Holds, tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    # Nobody gets past this round before Ctrl-C comes.
+    holds.at("west", "secure.masked", "before")
     process = subprocess.Popen(
         command("demo"),
         cwd=tmp_path,
@@ -142,12 +148,10 @@ def wait_until(condition: Any) -> None:
 
 @pytest.mark.parametrize("moment", ["nodes start", "a round", "twice"])
 def test_ctrl_c_leaves_no_process(
-    running: "subprocess.Popen[bytes]", tmp_path: Path, moment: str
+    running: "subprocess.Popen[bytes]", holds: Holds, tmp_path: Path, moment: str
 ) -> None:
-    home = tmp_path / "fedsdr-demo" / "coordinator" / "federation"
-    progress = home / "state" / "progress.json"
     if moment == "a round":
-        wait_until(progress.exists)
+        holds.wait()
         # The coordinator, four sites, and a worker of each.
         assert len(nodes_in(tmp_path)) >= 9
     else:
@@ -156,7 +160,7 @@ def test_ctrl_c_leaves_no_process(
     if moment == "twice":
         time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-    text, _ = running.communicate(timeout=60.0)
+    text, _ = running.communicate(timeout=PATIENCE)
     assert nodes_in(tmp_path) == []
     if moment == "twice":
         # The second one may come when all is over but Python's own end.

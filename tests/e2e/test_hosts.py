@@ -25,7 +25,8 @@ pytestmark = pytest.mark.e2e
 
 
 def test_study_between_hosts_outlives_a_cut_cable(tmp_path: Path) -> None:
-    files = Files(tmp_path / "study", simulate_rows(), timeout=15.0)
+    # A cut cable is noticed by nothing but the time that passes.
+    files = Files(tmp_path / "study", simulate_rows(), timeout=30.0)
     limit_to(files, SITES)
     file, folder = files.study_file, files.coordinator / "federation"
     with (

@@ -40,8 +40,7 @@ def expect(files: Files, folder: Path) -> Result:
 
 
 def test_study_goes_on_without_a_site_that_is_killed(tmp_path: Path) -> None:
-    # Long enough for busy cores, short enough to wait for a site that is gone.
-    files = Files(tmp_path / "study", simulate_rows(), timeout=15.0)
+    files = Files(tmp_path / "study", simulate_rows())
     sites = {name: files.site_file(name) for name in NAMES}
     with (
         holding(tmp_path / "holds") as holds,

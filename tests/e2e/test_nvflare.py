@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.e2e.databases import Sources, sources_of_all_kinds
-from tests.e2e.holding import Command
+from tests.e2e.holding import PATIENCE, Command
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
@@ -41,8 +41,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
 ]
 
-# Seconds: two cores may be busy with something else.
-PATIENCE = 120.0
 GUEST = "guest@coordinator.study"
 
 
@@ -199,7 +197,7 @@ def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None
         node = foreign.start(kits.site("east"), variables, log=tmp_path / "log")
         with (
             pytest.raises(SessionError, match="does not accept this certificate"),
-            open_session(kits.analyst, 5.0),
+            open_session(kits.analyst, PATIENCE),
         ):
             pass
         # The coordinator listens, so that a site with a right one would have joined.

@@ -5,6 +5,8 @@ import logging
 import stat
 import tempfile
 import threading
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,8 +41,10 @@ from fedsdr.transports.nvflare.node_settings import (
     SITE_FILE,
     TASK,
 )
-from fedsdr.transports.nvflare.progress import Progress, read_progress
+from fedsdr.transports.nvflare.patience import GRACE_VARIABLE, PATIENCE_VARIABLE
+from fedsdr.transports.nvflare.progress import NodeProgress, read_progress
 from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
+from fedsdr.transports.nvflare.reachability import Reachability
 
 SITES = ("east", "north", "south")
 SECRET = "patient 4711 weighs 83.5"
@@ -140,40 +144,81 @@ class Controller:
     """Hands tasks to sites in threads, as NVFLARE does."""
 
     def __init__(
-        self, silent: tuple[str, ...] = (), dead: tuple[str, ...] = ()
+        self,
+        silent: tuple[str, ...] = (),
+        dead: tuple[str, ...] = (),
+        starting: tuple[str, ...] = (),
+        absent: tuple[str, ...] = (),
     ) -> None:
         self.silent, self.dead = silent, dead
+        self.starting, self.absent = starting, absent
         self.cancelled: list[str] = []
 
     def send(self, task: Any, targets: list[str], **options: Any) -> None:
-        """Let a site answer, unless it is silent or dead."""
+        """Let a site take the task and answer, unless it is silent or dead."""
         (site,) = targets
         task.site = site
-        if site in self.silent:
-            return
         if site in self.dead:
             task.completion_status = "client_dead"
             return
-        client_task = SimpleNamespace(
-            client=SimpleNamespace(name=site),
-            result=Executor().execute(TASK, task.data, None, None),
-        )
-        arguments = (client_task, None)
-        threading.Thread(target=task.result_received_cb, args=arguments).start()
+        if site in self.absent:
+            return
+        client_task = SimpleNamespace(client=SimpleNamespace(name=site), result=None)
+        if site in self.starting:
+            threading.Timer(1.0, self.answer, (task, client_task)).start()
+            return
+        if site in self.silent:
+            task.client_tasks.append(client_task)
+            return
+        threading.Thread(target=self.answer, args=(task, client_task)).start()
+
+    def answer(self, task: Any, client_task: Any) -> None:
+        """Let a site take the task and answer."""
+        task.client_tasks.append(client_task)
+        client_task.result = Executor().execute(TASK, task.data, None, None)
+        task.result_received_cb(client_task, None)
 
     def cancel_task(self, task: Any) -> None:
         """Remember what was cancelled."""
         self.cancelled.append(task.site)
 
 
+class Engine:
+    """Knows clients, and which of them have no connection."""
+
+    def __init__(self, unreachable: tuple[str, ...]) -> None:
+        self.unreachable = unreachable
+
+    def get_clients(self) -> list[Any]:
+        """List all that the job began with."""
+        return [SimpleNamespace(name=site) for site in SITES]
+
+    def new_context(self) -> Any:
+        """Make something that can be entered."""
+        return nullcontext()
+
+    def send_aux_request(self, targets: list[str], **options: Any) -> dict[str, Any]:
+        """Give signs of life, or say that there is no way."""
+        codes = {
+            site: ReturnCode.COMMUNICATION_ERROR
+            if site in self.unreachable
+            else ReturnCode.OK
+            for site in targets
+        }
+        return {site: make_reply(code) for site, code in codes.items()}
+
+
 def connect(
-    folder: Path, controller: Controller, *, stop: bool = False
+    folder: Path,
+    controller: Controller,
+    *,
+    stop: bool = False,
+    unreachable: tuple[str, ...] = (),
 ) -> TaskExchange:
-    clients = [SimpleNamespace(name=site) for site in SITES]
-    engine = SimpleNamespace(get_clients=lambda: clients)
+    engine = Engine(unreachable)
     context = SimpleNamespace(get_engine=lambda: engine)
     abort = SimpleNamespace(triggered=stop)
-    return TaskExchange(controller, context, abort, Progress(folder))
+    return TaskExchange(controller, context, abort, NodeProgress(folder))
 
 
 def test_exchange_collects_answers(tmp_path: Path) -> None:
@@ -217,6 +262,66 @@ def test_exchange_ends_with_the_job(tmp_path: Path) -> None:
     exchange = connect(tmp_path, Controller(silent=SITES), stop=True)
     with pytest.raises(AbortedError):
         exchange("double", {site: {"x": 1} for site in SITES}, 60.0)
+
+
+def test_a_site_that_has_no_connection_is_lost_before_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GRACE_VARIABLE, "0.5")
+    controller = Controller(silent=("south",))
+    exchange = connect(tmp_path, controller, unreachable=("south",))
+    begin = time.monotonic()
+    replies, failures = exchange("double", {site: {"x": 1} for site in SITES}, 60.0)
+    assert time.monotonic() - begin < 30.0
+    assert (set(replies), failures) == ({"east", "north"}, {"south": "TIMEOUT"})
+    assert "south" in controller.cancelled
+
+
+def test_a_site_with_a_connection_has_the_time_of_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(GRACE_VARIABLE, "0.1")
+    exchange = connect(tmp_path, Controller(silent=("south",)))
+    begin = time.monotonic()
+    _, failures = exchange("double", {site: {"x": 1} for site in SITES}, 3.0)
+    assert time.monotonic() - begin >= 3.0
+    assert failures == {"south": "TIMEOUT"}
+
+
+def test_the_time_of_a_site_begins_when_its_process_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = Controller(starting=("south",))
+    exchange = connect(tmp_path, controller)
+    # It takes the message after a second, and answers in no time.
+    replies, failures = exchange("double", {site: {"x": 1} for site in SITES}, 0.5)
+    assert (set(replies), failures) == (set(SITES), {})
+    # It has a process now, and its time begins when the message is sent.
+    controller.starting, controller.absent = (), ("south",)
+    _, failures = exchange("double", {"south": {"x": 1}}, 0.5)
+    assert failures == {"south": "TIMEOUT"}
+    # Whoever never starts one is not waited for without end.
+    monkeypatch.setenv(PATIENCE_VARIABLE, "0.5")
+    exchange = connect(tmp_path, Controller(absent=("east",)))
+    assert exchange("double", {"east": {"x": 1}}, 0.1)[1] == {"east": "TIMEOUT"}
+
+
+def test_connections_that_come_back_are_not_lost() -> None:
+    engine = Engine(("east", "north"))
+    reachability = Reachability(engine, grace=0.0)
+    with reachability.watched(lambda: ()):
+        assert reachability.lost() == set()
+        reachability.look(SITES)
+        assert reachability.lost() == {"east", "north"}
+        engine.unreachable = ("north",)
+        reachability.look(SITES)
+        assert reachability.lost() == {"north"}
+        reachability.heard(["north"])
+        assert reachability.lost() == set()
+        reachability.look(("north",))
+    # A new wait needs a new look.
+    with reachability.watched(lambda: ()):
+        assert reachability.lost() == set()
 
 
 def test_a_full_disk_loses_no_answer(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ FolderOption = Annotated[
     ),
 ]
 PatienceOption = Annotated[
-    float, typer.Option(help="Seconds to wait for sites and for the coordinator.")
+    float, typer.Option(help="Seconds to wait for sites to join.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only that.")]
 
@@ -91,8 +91,8 @@ def running_nodes(screen: Screen) -> Iterator[None]:
     """Turn complaints of nodes into one line and an exit code."""
     with screen.polite():
         require("federation", "running nodes, here and at every site,")
+        from fedsdr.transports.nvflare.connection import SessionError
         from fedsdr.transports.nvflare.processes import NodeError
-        from fedsdr.transports.nvflare.session import SessionError
 
         try:
             yield

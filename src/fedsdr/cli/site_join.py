@@ -13,9 +13,10 @@ from fedsdr.exceptions import InputError
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.processes import Nodes
 
-# Seconds between two looks, and until the first doubts.
+# Seconds between two looks, and until a coordinator that does not let the site in is
+# more than busy.
 LOOK = 0.5
-DOUBT = 20.0
+DOUBT = 60.0
 
 
 def join(
@@ -71,30 +72,44 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
 
     host, port = read_address(kit)
     node = nodes.running[0]
-    start, joined, doubted = time.monotonic(), False, False
+    doubts = _Doubts(kit, host, port)
+    joined = False
     while True:
         nodes.check()
         if not joined and node.has_joined():
             joined = True
             screen.say(f"Joined {host}:{port}. Stay until the result is here; leave")
             screen.say("with Ctrl-C.")
-        if not joined and not doubted:
-            doubt = _doubt(kit, host, port, time.monotonic() - start)
-            if doubt:
-                doubted = True
-                screen.complain(f"{host}:{port} {doubt}; still trying, see {node.log}")
+        if not joined and (doubt := doubts.look()):
+            screen.complain(f"{host}:{port} {doubt}; still trying, see {node.log}")
         time.sleep(LOOK)
 
 
-def _doubt(kit: Path, host: str, port: int, seconds: float) -> str:
-    """Say why a site has not joined, as soon as that can be known."""
-    from fedsdr.transports.nvflare.certificates import is_foreign
-    from fedsdr.transports.nvflare.ports import listens
+class _Doubts:
+    """Why a site has not joined, said once and as soon as it can be known."""
 
-    if is_foreign(kit, host, port):
-        return "does not accept this kit, which is of another study"
-    if seconds < DOUBT:
-        return ""
-    if listens(host, port):
-        return "answers, but does not let this site in: compare both clocks"
-    return "cannot be reached: is study start running there?"
+    def __init__(self, kit: Path, host: str, port: int) -> None:
+        self._kit, self._address = kit, (host, port)
+        self._start = time.monotonic()
+        self._foreign: bool | None = None
+        self._said = False
+
+    def look(self) -> str:
+        """Give a reason that is new, or nothing."""
+        doubt = "" if self._said else self._find()
+        self._said = self._said or bool(doubt)
+        return doubt
+
+    def _find(self) -> str:
+        from fedsdr.transports.nvflare.certificates import is_foreign
+        from fedsdr.transports.nvflare.ports import listens
+
+        if self._foreign is None:
+            self._foreign = is_foreign(self._kit, *self._address)
+        if self._foreign:
+            return "does not accept this kit, which is of another study"
+        if time.monotonic() - self._start < DOUBT:
+            return ""
+        if listens(*self._address):
+            return "answers, but does not let this site in: compare both clocks"
+        return "cannot be reached: is study start running there?"

@@ -73,7 +73,6 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
         from fedsdr.transports.nvflare.kits import read_address
         from fedsdr.transports.nvflare.node_settings import STUDY_FILE, STUDY_FOLDER
         from fedsdr.transports.nvflare.processes import nodes_together
-        from fedsdr.transports.nvflare.session import open_session
 
         read_study(file)
         place = find_place(file, folder)
@@ -85,13 +84,12 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
             with nodes_together() as nodes:
                 server = place.kits.server
                 nodes.start(server, variables, server=True, log=place.log)
-                nodes.wait_for_server(server, 60.0)
+                nodes.wait_for_server(server)
                 host, port = read_address(server)
                 screen.say(f"The coordinator listens on {host}:{port}.")
                 screen.say("Stop it with Ctrl-C. To run the study, elsewhere:")
                 screen.say(f"    fedsdr study submit {file}{_option(folder)}")
-                with open_session(place.kits.analyst) as session:
-                    _watch(screen, nodes, session)
+                _watch(screen, nodes, place.kits.analyst)
         except KeyboardInterrupt:
             screen.say("Stopped.")
 
@@ -234,7 +232,7 @@ def _gather(
     session: "Session", sites: tuple[str, ...], minimum: int, patience: float
 ) -> tuple[str, ...]:
     """Wait for all sites, and be content with the minimum if some do not come."""
-    from fedsdr.transports.nvflare.session import SessionError
+    from fedsdr.transports.nvflare.connection import SessionError
 
     try:
         session.wait_for_sites(sites, patience)
@@ -315,19 +313,25 @@ def _given(place: Place) -> str:
     return "" if place.folder == usual else f" --folder {place.folder}"
 
 
-def _watch(screen: Screen, nodes: "Nodes", session: "Session") -> None:
-    """Say who comes and goes, until the node ends."""
-    from fedsdr.transports.nvflare.session import SessionError
+def _watch(screen: Screen, nodes: "Nodes", kit: Path) -> None:
+    """Say who comes and goes, until the node ends.
+
+    A node that does not answer is busy, perhaps with a study: it is asked again.
+    """
+    from fedsdr.transports.nvflare.connection import SessionError
+    from fedsdr.transports.nvflare.session import open_session
 
     joined: set[str] = set()
     while True:
-        nodes.check()
         try:
-            joined = _greet(screen, joined, set(session.sites()))
+            with open_session(kit) as session:
+                while True:
+                    nodes.check()
+                    joined = _greet(screen, joined, set(session.sites()))
+                    time.sleep(LOOK)
         except SessionError:
             nodes.check()
-            raise
-        time.sleep(LOOK)
+            time.sleep(LOOK)
 
 
 def _greet(screen: Screen, before: set[str], now: set[str]) -> set[str]:

@@ -1,7 +1,8 @@
 """Reading the rows that a site holds."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from fedsdr.data.columns import to_matrix, to_response
@@ -19,19 +20,15 @@ __all__ = [
     "to_response",
 ]
 
-_MODULES = {
-    "Source": "source",
-    "Table": "table",
-    "open_source": "opening",
-    "read_rows": "table",
-    "read_table": "table",
-    "to_matrix": "columns",
-    "to_response": "columns",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is used when it is used: rooms above need only names of columns."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'fedsdr.data' has no attribute {name!r}")
-    return getattr(import_module(f"fedsdr.data.{_MODULES[name]}"), name)
+__getattr__ = import_lazily(
+    __name__,
+    {
+        "Source": "fedsdr.data.source",
+        "Table": "fedsdr.data.table",
+        "open_source": "fedsdr.data.opening",
+        "read_rows": "fedsdr.data.table",
+        "read_table": "fedsdr.data.table",
+        "to_matrix": "fedsdr.data.columns",
+        "to_response": "fedsdr.data.columns",
+    },
+)

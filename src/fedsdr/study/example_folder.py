@@ -1,4 +1,4 @@
-"""A folder that is ours to fill and to empty again, and nobody else's."""
+"""Claim a folder for an example, without touching folders of other origin."""
 
 import io
 import json
@@ -10,26 +10,26 @@ from pathlib import Path
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, locked
 
-#: Says that a folder was made here, and what in it may be replaced.
+#: File that marks a folder of this program and lists what in it may be replaced.
 MARK = "demo.json"
 
 
 @contextmanager
 def claimed(folder: Path, content: Sequence[str]) -> Iterator[None]:
-    """Claim a folder; what an earlier example left there is deleted.
+    """Claim a folder, and delete what an earlier example left there.
 
     Parameters
     ----------
     folder : Path
-        New, empty, or of an earlier example that is not running. An `InputError` for
-        all others: nothing of theirs is touched.
+        Folder that is new, empty, or of an earlier example that is not running. Any
+        other folder is left as it is, and an `InputError` is raised.
     content : sequence of str
-        Names of the folders that will be made in it, to be replaced next time.
+        Names of the folders that will be created in it, which the next call deletes.
 
     Yields
     ------
     None
-        Nobody else can claim the folder until the end of the block.
+        No other process can claim the folder until the end of the block.
     """
     _check(folder)
     with ExitStack() as stack:
@@ -71,6 +71,6 @@ def _empty(folder: Path, mark: io.FileIO) -> None:
             "--out"
         ) from None
     for path in paths:
-        # A name that leads elsewhere was not written here.
+        # A name that points outside the folder was not written by this program.
         if path.is_dir() and path.resolve().parent == folder.resolve():
             shutil.rmtree(path)

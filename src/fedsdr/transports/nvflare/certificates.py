@@ -9,6 +9,9 @@ from cryptography import x509
 
 from fedsdr.exceptions import InputError
 
+# Seconds for a coordinator to show its certificate, while it may be busy.
+TIMEOUT = 30.0
+
 
 def check_validity(kit: Path, now: datetime | None = None) -> None:
     """Refuse a kit whose certificates this machine holds for too new or too old.
@@ -47,8 +50,8 @@ def check_validity(kit: Path, now: datetime | None = None) -> None:
             )
 
 
-def is_foreign(kit: Path, host: str, port: int) -> bool:
-    """Look whether who listens is known to be of another study than a kit.
+def is_foreign(kit: Path, host: str, port: int) -> bool | None:
+    """Look whether the coordinator that listens is of another study than a kit.
 
     Parameters
     ----------
@@ -61,9 +64,9 @@ def is_foreign(kit: Path, host: str, port: int) -> bool:
 
     Returns
     -------
-    bool
-        Whether its certificate was not signed by the authority of this kit. False also
-        if nobody answers.
+    bool or None
+        Whether its certificate was not signed by the authority of this kit. None if
+        nobody answers.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # NVFLARE's names of servers need not be those of hosts.
@@ -71,14 +74,14 @@ def is_foreign(kit: Path, host: str, port: int) -> bool:
     context.load_verify_locations(kit / "startup" / "rootCA.pem")
     try:
         with (
-            socket.create_connection((host, port), timeout=5.0) as connection,
+            socket.create_connection((host, port), timeout=TIMEOUT) as connection,
             context.wrap_socket(connection),
         ):
             return False
     except ssl.SSLCertVerificationError:
         return True
     except OSError:
-        return False
+        return None
 
 
 def _show(moment: datetime) -> str:

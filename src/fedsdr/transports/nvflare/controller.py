@@ -17,7 +17,7 @@ from fedsdr.transports.nvflare.node_settings import (
     STUDY_FILE,
     STUDY_FOLDER,
 )
-from fedsdr.transports.nvflare.progress import FAILED, FINISHED, Progress
+from fedsdr.transports.nvflare.progress import FAILED, FINISHED, NodeProgress
 
 logger = logging.getLogger(__name__)
 
@@ -111,10 +111,10 @@ class StudyController(Controller):
         fl_ctx : FLContext
             Of the job.
         """
-        progress: Progress | None = None
+        progress: NodeProgress | None = None
         try:
             study_file, folder = own_files()
-            progress = Progress(folder)
+            progress = NodeProgress(folder)
             exchange = TaskExchange(self, fl_ctx, abort_signal, progress)
             self.conduct(study_file, exchange, folder)
             self._hand_over(folder / RESULT_FILE, fl_ctx)

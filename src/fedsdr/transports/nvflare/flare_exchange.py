@@ -1,9 +1,9 @@
-"""The seam on NVFLARE: one task a site, and its answer or a code."""
+"""The exchange over NVFLARE: one task per site, and its answer or a code."""
 
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
@@ -12,10 +12,12 @@ from fedsdr.protocols.exchange import Failures, Payloads, Replies
 from fedsdr.protocols.wire import encode
 from fedsdr.transports.nvflare.envelope import pack_request, read_reply
 from fedsdr.transports.nvflare.node_settings import TASK
-from fedsdr.transports.nvflare.progress import Progress
+from fedsdr.transports.nvflare.patience import read_grace, read_patience
+from fedsdr.transports.nvflare.progress import NodeProgress
+from fedsdr.transports.nvflare.reachability import Reachability
 
 # Seconds between two looks at the signal that ends a job.
-PATIENCE = 0.2
+LOOK = 0.2
 
 
 class AbortedError(RuntimeError):
@@ -44,7 +46,7 @@ class AbortedError(RuntimeError):
 class _Inbox:
     """Answers to one message, as they come in from threads of NVFLARE."""
 
-    def __init__(self, sites: set[str], progress: Progress) -> None:
+    def __init__(self, sites: set[str], progress: NodeProgress) -> None:
         self.replies: Replies = {}
         self.failures: Failures = {}
         self._missing = set(sites)
@@ -70,7 +72,7 @@ class _Inbox:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait a while; tell whether everybody has answered."""
+        """Wait a while; return whether no site is missing any more."""
         with self._changed:
             self._changed.wait_for(lambda: not self._missing, seconds)
             return not self._missing
@@ -101,17 +103,26 @@ class TaskExchange:
         Of the job.
     abort_signal : Signal
         Triggered when the job must end.
-    progress : Progress
-        Told about everything.
+    progress : NodeProgress
+        Notes everything.
+
+    Notes
+    -----
+    The time for an answer begins when a message is sent. A site that has not taken any
+    message of this job yet is still starting its process, and its time begins when it
+    takes the first one.
     """
 
     def __init__(
-        self, controller: Any, fl_ctx: Any, abort_signal: Any, progress: Progress
+        self, controller: Any, fl_ctx: Any, abort_signal: Any, progress: NodeProgress
     ) -> None:
         self._controller = controller
         self._fl_ctx = fl_ctx
         self._abort = abort_signal
         self._progress = progress
+        self._patience = read_patience()
+        self._reachability = Reachability(fl_ctx.get_engine(), read_grace())
+        self._started: set[str] = set()
 
     def __call__(
         self, name: str, payloads: Payloads, timeout: float
@@ -145,8 +156,8 @@ class TaskExchange:
             for site in packed
             if site in here
         }
-        self._wait(name, inbox, tasks, timeout)
-        inbox.give_up(packed)
+        with self._reachability.watched(self._starters(inbox)):
+            self._wait(name, inbox, tasks, timeout)
         for task in tasks.values():
             if task.completion_status is None:
                 self._controller.cancel_task(task)
@@ -155,24 +166,40 @@ class TaskExchange:
     def _wait(
         self, name: str, inbox: _Inbox, tasks: dict[str, Task], timeout: float
     ) -> None:
-        deadline = time.monotonic() + timeout
-        while not inbox.wait(min(PATIENCE, max(0.0, deadline - time.monotonic()))):
+        """Wait until no site is missing any more, be it with an answer or without."""
+        sent = time.monotonic()
+        due = dict.fromkeys(tasks, sent + timeout)
+        due.update(
+            (site, sent + self._patience) for site in tasks if site not in self._started
+        )
+        while not inbox.wait(LOOK):
             if self._abort.triggered:
                 raise AbortedError(name, inbox.missing())
-            if time.monotonic() >= deadline:
-                return
-            # NVFLARE ends the task of a site whose heart has stopped.
-            inbox.give_up(
+            now = time.monotonic()
+            for site, task in tasks.items():
+                if site not in self._started and task.client_tasks:
+                    self._started.add(site)
+                    due[site] = now + timeout
+            late = {site for site, moment in due.items() if moment <= now}
+            # NVFLARE ends the task of a site whose node has been silent for long.
+            ended = {
                 site
                 for site, task in tasks.items()
                 if task.completion_status is not None
-            )
+            }
+            inbox.give_up(late | ended | self._reachability.lost())
+        self._started.update(inbox.replies)
+        self._reachability.heard(inbox.replies)
+
+    def _starters(self, inbox: _Inbox) -> Callable[[], tuple[str, ...]]:
+        """Make a function that lists who is missing and was there before."""
+        return lambda: tuple(site for site in inbox.missing() if site in self._started)
 
     def _send(
         self, name: str, site: str, packed: bytes, timeout: float, inbox: _Inbox
     ) -> Task:
-        # The exchange keeps the time itself; NVFLARE's is whole seconds.
-        seconds = math.ceil(timeout) + 1
+        # The exchange keeps the time itself; NVFLARE must not end the task before.
+        seconds = math.ceil(timeout + self._patience) + 1
         task = Task(
             name=TASK,
             data=pack_request(name, packed),

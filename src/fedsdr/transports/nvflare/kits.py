@@ -27,8 +27,18 @@ PERMISSIONS = {
     },
 }
 
-# Seconds after which a silent site is gone; NVFLARE would give it ten minutes.
-HEART_BEAT_TIMEOUT = 60
+# Seconds without a sign of life after which a site's node has left; NVFLARE would give
+# it ten minutes. A node gives one every ten seconds, if its machine lets it.
+HEART_BEAT_TIMEOUT = 120
+
+# Seconds for a question between nodes, and of an analyst. NVFLARE's own 10, 5 and 2 are
+# too few for a machine that is busy, and a question that was answered waits no longer.
+ANSWER_TIMEOUT = 60.0
+
+# Seconds between two tries to hand out a job, at first and at last, and their number.
+# NVFLARE would wait for 10 seconds, then for 20, and give up after 10 tries.
+SCHEDULE_INTERVAL = (1.0, 30.0)
+SCHEDULE_COUNT = 100
 
 # Seconds between two tries of a site to join. The first one comes before the connection
 # is there, and NVFLARE would then wait for 2 seconds.
@@ -51,6 +61,8 @@ def secure_site(kit: Path) -> None:
     resources["class_allow_list"] = [EXECUTOR]
     resources["allow_log_streaming"] = False
     resources["client"]["client_register_interval"] = JOIN_INTERVAL
+    resources["client"]["maint_msg_timeout"] = ANSWER_TIMEOUT
+    resources["client"]["engine_create_timeout"] = ANSWER_TIMEOUT
     _write(kit, "resources.json", resources)
     _write(kit, "authorization.json", PERMISSIONS)
 
@@ -71,14 +83,33 @@ def secure_server(kit: Path) -> None:
     snapshots = resources["snapshot_persistor"]["args"]["storage"]["args"]
     snapshots["root_dir"] = str(storage / "snapshots")
     resources["servers"][0]["heart_beat_timeout"] = HEART_BEAT_TIMEOUT
+    resources["servers"][0]["admin_timeout"] = ANSWER_TIMEOUT
     for component in resources["components"]:
         if component["id"] == "job_manager":
             component["args"]["uri_root"] = str(storage / "jobs")
         if component["id"] == "job_scheduler":
             # Two jobs would ask the sites for the same sums.
             component["args"]["max_jobs"] = 1
+            component["args"]["max_schedule_count"] = SCHEDULE_COUNT
+            shortest, longest = SCHEDULE_INTERVAL
+            component["args"]["min_schedule_interval"] = shortest
+            component["args"]["max_schedule_interval"] = longest
     _write(kit, "resources.json", resources)
     _write(kit, "authorization.json", PERMISSIONS)
+
+
+def prepare_person(kit: Path) -> None:
+    """Give the coordinator's node the time for answers that it needs when it is busy.
+
+    Parameters
+    ----------
+    kit : Path
+        Of a person, as NVFLARE provisioned it.
+    """
+    resources = _read(kit, "resources.json.default")
+    resources["admin"]["authenticate_msg_timeout"] = ANSWER_TIMEOUT
+    resources["admin"]["file_download_progress_timeout"] = ANSWER_TIMEOUT
+    _write(kit, "resources.json", resources)
 
 
 def check_kit(kit: Path, *, server: bool) -> None:

@@ -78,21 +78,22 @@ class Loopback:
         return self.nodes.start(self.kits.site(name), variables, log=log)
 
     @contextmanager
-    def session(self, timeout: float = 60.0) -> Iterator[Session]:
+    def session(self, patience: float | None = None) -> Iterator[Session]:
         """Connect as the analyst, once the coordinator listens.
 
         Parameters
         ----------
-        timeout : float, default=60.0
-            Seconds.
+        patience : float or None, default=None
+            Seconds for the coordinator's node to listen, and to answer; `read_patience`
+            if not given.
 
         Yields
         ------
         Session
             Closed at the end of the block.
         """
-        self.nodes.wait_for_server(self.kits.server, timeout)
-        with open_session(self.kits.analyst, timeout) as session:
+        self.nodes.wait_for_server(self.kits.server, patience)
+        with open_session(self.kits.analyst, patience) as session:
             yield session
 
     def progress(self) -> Snapshot | None:

@@ -5,6 +5,9 @@ import socket
 
 from fedsdr.exceptions import InputError
 
+# Seconds until the machine of a port accepts or refuses a connection.
+TIMEOUT = 5.0
+
 
 def listens(host: str, port: int) -> bool:
     """Look whether somebody listens.
@@ -22,7 +25,7 @@ def listens(host: str, port: int) -> bool:
         Whether a connection was accepted.
     """
     try:
-        with socket.create_connection((host, port), timeout=1.0):
+        with socket.create_connection((host, port), timeout=TIMEOUT):
             return True
     except OSError:
         return False

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from fedsdr.transports.nvflare.kits import (
     read_site_name,
     secure_server,
 )
+from fedsdr.transports.nvflare.patience import read_patience
 from fedsdr.transports.nvflare.ports import check_port, listens
 
 #: In the environment of a node and of all processes that it starts.
@@ -36,10 +37,18 @@ LOOK = 0.1
 #: What every node gets. Text of exceptions stays out of NVFLARE's logs, nothing is
 #: imported from the folder that a job was unpacked in, and a job that the coordinator
 #: has finished is over: NVFLARE would wait a quarter of an hour for a site that is
-#: gone, and then call the job abnormal.
+#: gone, and then call the job abnormal. Seconds that processes of a job wait for each
+#: other are for machines that are busy; most of NVFLARE's own are from 2 to 60.
 VARIABLES = {
     "NVFLARE_SECURE_LOGGING": "true",
     "NVFLARE_CLIENT_OUTCOME_WAIT_TIMEOUT": "1",
+    "NVFLARE_RUNNER_SYNC_TIMEOUT": "10",
+    "NVFLARE_MAX_RUNNER_SYNC_TIMEOUT": "600",
+    "NVFLARE_TASK_CHECK_TIMEOUT": "60",
+    "NVFLARE_TASK_CHECK_INTERVAL": "0.5",
+    "NVFLARE_JOB_QUERY_TIMEOUT": "60",
+    "NVFLARE_CELL_WAIT_TIMEOUT": "60",
+    "NVFLARE_NOTIFY_CP_MSG_TIMEOUT": "60",
     "PYTHONSAFEPATH": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -96,8 +105,13 @@ class Node:
 
     def kill(self) -> None:
         """End the node at once, as a power cut would."""
-        for process in marked([self.mark]):
-            process.kill()
+        while found := marked([self.mark]):
+            # Halted before the first one is killed: the others would report its death.
+            for end in (psutil.Process.suspend, psutil.Process.kill):
+                for process in found:
+                    with suppress(psutil.NoSuchProcess):
+                        end(process)
+            psutil.wait_procs(found, timeout=0.5)
         self.process.wait()
 
 
@@ -260,17 +274,18 @@ class Nodes:
                     f"{node.process.returncode}): see {node.log}"
                 )
 
-    def wait_for_server(self, kit: Path, timeout: float) -> None:
+    def wait_for_server(self, kit: Path, timeout: float | None = None) -> None:
         """Wait until the coordinator's node listens.
 
         Parameters
         ----------
         kit : Path
             Its folder.
-        timeout : float
-            Seconds, then a `NodeError`.
+        timeout : float or None, default=None
+            Seconds, then a `NodeError`; `read_patience` if not given.
         """
         host, port = read_address(kit)
+        timeout = read_patience() if timeout is None else timeout
         deadline = time.monotonic() + timeout
         while not listens(host, port):
             self.check()

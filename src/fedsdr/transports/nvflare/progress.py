@@ -46,7 +46,7 @@ class Snapshot:
     updated: float = 0.0
 
 
-class Progress:
+class NodeProgress:
     """Writes a `Snapshot` whenever something happens.
 
     Parameters

@@ -17,7 +17,7 @@ from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
 from fedsdr.exceptions import InputError
-from fedsdr.transports.nvflare.kits import secure_server, secure_site
+from fedsdr.transports.nvflare.kits import prepare_person, secure_server, secure_site
 
 ANALYST = "analyst@coordinator.study"
 
@@ -157,6 +157,7 @@ def provision(network: Network, folder: Path) -> Kits:
         _move(made / network.host, kits.server)
         for name, _ in network.people:
             _move(made / name, kits.person(name))
+            prepare_person(kits.person(name))
         for site in network.sites:
             _move(made / site, kits.site(site))
             secure_site(kits.site(site))

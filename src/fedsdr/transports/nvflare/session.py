@@ -1,49 +1,31 @@
 """What the analyst does: submit a study, look how it is, fetch the result."""
 
-import io
-import json
-import logging
+import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nvflare.fuel.flare_api.api_spec import (
-    AuthenticationError,
     AuthorizationError,
-    InternalError,
     InvalidJobDefinition,
     JobNotFound,
-    NoConnection,
-    NoReply,
-    SessionClosed,
+    JobNotRunning,
 )
-from nvflare.fuel.flare_api.flare_api import new_secure_session
-from nvflare.fuel.utils.config_service import ConfigService
 
 from fedsdr.exceptions import InputError
-from fedsdr.transports.nvflare.certificates import check_validity, is_foreign
+from fedsdr.transports.nvflare.connection import Connection, SessionError, connect
 from fedsdr.transports.nvflare.jobs import write_job
 from fedsdr.transports.nvflare.node_settings import RESULT_FILE
-from fedsdr.transports.nvflare.ports import listens
+from fedsdr.transports.nvflare.patience import read_patience
 
-# Its threads would otherwise write to the terminal.
-logging.getLogger("nvflare").addHandler(logging.NullHandler())
-
-# Seconds between two questions, and for which a coordinator that is busy with a study
-# may leave one without an answer.
+# Seconds between two questions.
 LOOK = 0.5
-BUSY = 60.0
 
 COMPLETED = "FINISHED:COMPLETED"
-
-
-class SessionError(RuntimeError):
-    """The coordinator's node does not answer, or does not allow what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +58,16 @@ class JobStatus:
 
 
 class Session:
-    """A connection of the analyst to the coordinator's node.
+    """What the analyst asks the coordinator's node.
 
     Parameters
     ----------
-    connection : flare_api.Session
+    connection : Connection
         Open.
-    host : str
-        Name or address of the coordinator.
-    port : int
-        Its port.
     """
 
-    def __init__(self, connection: Any, host: str, port: int) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._address = (host, port)
 
     def sites(self) -> tuple[str, ...]:
         """List sites that are connected.
@@ -100,7 +77,7 @@ class Session:
         tuple of str
             Sorted.
         """
-        info = self._look(self._connection.get_system_info)
+        info = self._connection.ask("get_system_info")
         return tuple(sorted(client.name for client in info.client_info))
 
     def running(self) -> tuple[str, ...]:
@@ -111,7 +88,7 @@ class Session:
         tuple of str
             Their numbers.
         """
-        info = self._look(self._connection.get_system_info)
+        info = self._connection.ask("get_system_info")
         return tuple(job.job_id for job in info.job_info)
 
     def wait_for_sites(
@@ -178,8 +155,11 @@ class Session:
         str
             Its number.
         """
+        # The node runs one job per token, so that a job whose number was lost on the
+        # way can be submitted again.
+        token = secrets.token_hex(16)
         try:
-            return str(self._ask(self._connection.submit_job, str(job.resolve())))
+            return str(self._connection.ask("submit_job", str(job.resolve()), token))
         except AuthorizationError:
             raise SessionError("this person may not start a study") from None
         except InvalidJobDefinition as error:
@@ -199,7 +179,7 @@ class Session:
             Now.
         """
         try:
-            meta = self._look(self._connection.get_job_meta, job)
+            meta = self._connection.ask("get_job_meta", job)
         except JobNotFound:
             raise InputError(f"there is no job {job}: see study status") from None
         details = meta.get("job_deploy_detail") or []
@@ -238,14 +218,15 @@ class Session:
         return status
 
     def abort(self, job: str) -> None:
-        """End a job.
+        """End a job, if it is not over.
 
         Parameters
         ----------
         job : str
             Its number.
         """
-        self._ask(self._connection.abort_job, job)
+        with suppress(JobNotRunning):
+            self._connection.ask("abort_job", job)
 
     def fetch(self, job: str, target: Path) -> Path:
         """Download the result of a job.
@@ -263,79 +244,33 @@ class Session:
             The file.
         """
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(self._ask(self._connection.download_job_result, job, folder))
+            place = Path(self._connection.ask("download_job_result", job, folder))
             found = sorted(place.rglob(RESULT_FILE))
             if not found:
                 raise InputError(f"job {job} has no result: see study status")
             shutil.copyfile(found[0], target)
         return target
 
-    def _look(self, question: Callable[..., Any], *arguments: str) -> Any:
-        """Ask what changes nothing, again if need be."""
-        deadline = time.monotonic() + BUSY
-        while True:
-            try:
-                return self._ask(question, *arguments)
-            except SessionError:
-                if time.monotonic() >= deadline or not listens(*self._address):
-                    raise
-                time.sleep(LOOK)
-
-    def _ask(self, question: Callable[..., Any], *arguments: str) -> Any:
-        try:
-            return question(*arguments)
-        except (InternalError, NoConnection, NoReply, SessionClosed) as error:
-            raise SessionError(
-                f"the coordinator's node does not answer ({type(error).__name__}): is "
-                "study start still running?"
-            ) from None
-
 
 @contextmanager
-def open_session(kit: Path, timeout: float = 30.0) -> Iterator[Session]:
+def open_session(kit: Path, patience: float | None = None) -> Iterator[Session]:
     """Connect to the coordinator's node.
 
     Parameters
     ----------
     kit : Path
         Of the analyst.
-    timeout : float, default=30.0
-        Seconds, then a `SessionError`.
+    patience : float or None, default=None
+        Seconds after which a node that does not answer is a `SessionError`;
+        `read_patience` if not given.
 
     Yields
     ------
     Session
         Closed at the end of the block.
     """
+    connection = connect(kit, read_patience() if patience is None else patience)
     try:
-        admin = json.loads((kit / "startup" / "fed_admin.json").read_text())["admin"]
-    except (OSError, ValueError, KeyError):
-        raise InputError(
-            f"{kit} is not an analyst's kit: study provision makes one"
-        ) from None
-    check_validity(kit)
-    where = f"{admin['host']}:{admin['port']}"
-    if not listens(admin["host"], admin["port"]):
-        raise SessionError(
-            f"the coordinator at {where} does not answer: is study start running?"
-        )
-    stranger = SessionError(
-        f"the coordinator at {where} does not accept this certificate: use the kit "
-        "that its own study provision made"
-    )
-    if is_foreign(kit, admin["host"], admin["port"]):
-        raise stranger
-    # NVFLARE would otherwise look for a file of settings in all folders below the
-    # current one, which can take minutes, and obey whatever it finds.
-    ConfigService.initialize({}, [str(kit.resolve() / "startup")])
-    try:
-        with redirect_stdout(io.StringIO()):
-            connection = new_secure_session(
-                admin["username"], str(kit.resolve()), timeout=timeout
-            )
-    except (NoConnection, AuthenticationError):
-        raise stranger from None
-    try:
-        yield Session(connection, admin["host"], admin["port"])
+        yield Session(connection)
     finally:
         connection.close()

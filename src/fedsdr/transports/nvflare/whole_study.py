@@ -11,8 +11,10 @@ from pathlib import Path
 from fedsdr.result import Result
 from fedsdr.study import read_study
 from fedsdr.study.conducting import CLAIM, JOURNAL
+from fedsdr.transports.nvflare.connection import SessionError
 from fedsdr.transports.nvflare.loopback import Loopback
 from fedsdr.transports.nvflare.node_settings import RESULT_FILE
+from fedsdr.transports.nvflare.patience import read_patience
 from fedsdr.transports.nvflare.ports import free_port
 from fedsdr.transports.nvflare.processes import Nodes, marked, nodes_together
 from fedsdr.transports.nvflare.progress import (
@@ -22,10 +24,7 @@ from fedsdr.transports.nvflare.progress import (
     read_progress,
 )
 from fedsdr.transports.nvflare.provision import Network, provision
-from fedsdr.transports.nvflare.session import Session, SessionError
-
-# Seconds, on a machine that may be busy.
-PATIENCE = 300.0
+from fedsdr.transports.nvflare.session import Session
 
 # Seconds between two looks at files, and between two questions to NVFLARE.
 LOOK = 0.05
@@ -123,11 +122,12 @@ class WholeStudy:
             here.start_server()
             for site in self._site_files:
                 here.start_site(site)
-            self._nodes.wait_for_server(kits.server, PATIENCE)
+            self._nodes.wait_for_server(kits.server)
             self._stage = "joining"
-            with here.session(PATIENCE) as session:
+            with here.session() as session:
                 sites = tuple(self._site_files)
-                session.wait_for_sites(sites, PATIENCE, watch=self._nodes.check)
+                patience = read_patience()
+                session.wait_for_sites(sites, patience, watch=self._nodes.check)
                 job = session.submit(network.project, sites)
                 self._stage = "submitted"
                 self._wait(here, session, job)
@@ -171,24 +171,27 @@ class WholeStudy:
         return "joined"
 
     def _wait(self, here: Loopback, session: Session, job: str) -> None:
-        """Wait for the coordinator's last word.
+        """Wait until the coordinator has noted that the study is over.
 
-        NVFLARE takes seconds to wind a job up, after which there is nothing to know
-        that the coordinator has not said.
+        NVFLARE takes seconds to end a job after that, and then knows nothing that the
+        coordinator has not noted.
         """
-        deadline = time.monotonic() + PATIENCE
-        ask = time.monotonic() + ASK
+        patience = read_patience()
+        before = here.progress()
+        deadline, ask = time.monotonic() + patience, time.monotonic() + ASK
         while (snapshot := here.progress()) is None or snapshot.state != FINISHED:
             if snapshot is not None and snapshot.state == FAILED:
                 raise SessionError(f"the study failed: {snapshot.problem}")
             now = time.monotonic()
+            if snapshot != before:
+                before, deadline = snapshot, now + patience
             if now >= ask:
                 here.nodes.check()
                 self._check_job(session, job)
-                ask = now + ASK
+                ask = time.monotonic() + ASK
             if now >= deadline:
                 raise SessionError(
-                    f"the study has not ended after {PATIENCE:.0f} s: see the logs in "
+                    f"the study has not moved for {patience:.0f} s: see the logs in "
                     f"{self._folder}"
                 )
             time.sleep(LOOK)

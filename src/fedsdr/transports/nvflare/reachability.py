@@ -1,0 +1,130 @@
+"""Which sites can be reached: a node that is gone is told apart from a slow one."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nvflare.apis.fl_constant import ReservedTopic, ReturnCode
+from nvflare.apis.shareable import Shareable
+
+# Seconds between two signs of life that are asked for, and for one of them. The answer
+# that counts comes at once: the coordinator's node has no connection to the site.
+LOOK = 1.0
+TIMEOUT = 5.0
+
+
+class Reachability:
+    """Asks sites for signs of life while the coordinator waits for their answers.
+
+    Parameters
+    ----------
+    engine : ServerEngine
+        Of the job's process.
+    grace : float
+        Seconds without a connection after which a site is lost. It may come back before
+        that, since nodes connect again.
+
+    Notes
+    -----
+    A site that is connected and says nothing is not lost: it computes, or its machine
+    is busy. How long that may take is for the study to say.
+    """
+
+    def __init__(self, engine: Any, grace: float) -> None:
+        self._engine = engine
+        self._grace = grace
+        self._lock = threading.Lock()
+        # Since when, and whether that was confirmed during the present wait.
+        self._since: dict[str, float] = {}
+        self._confirmed: set[str] = set()
+
+    def lost(self) -> set[str]:
+        """List sites that have had no connection for too long.
+
+        Returns
+        -------
+        set of str
+            Their names.
+        """
+        latest = time.monotonic() - self._grace
+        with self._lock:
+            return {site for site in self._confirmed if self._since[site] <= latest}
+
+    def heard(self, sites: Iterable[str]) -> None:
+        """Note sites that have answered.
+
+        Parameters
+        ----------
+        sites : iterable of str
+            They have a connection.
+        """
+        with self._lock:
+            for site in sites:
+                self._since.pop(site, None)
+                self._confirmed.discard(site)
+
+    @contextmanager
+    def watched(self, sites: Callable[[], tuple[str, ...]]) -> Iterator[None]:
+        """Look again and again while a block runs.
+
+        Parameters
+        ----------
+        sites : callable
+            Lists those that matter now.
+
+        Yields
+        ------
+        None
+            To wait in. The first look comes after a second.
+        """
+        over = threading.Event()
+        with self._lock:
+            self._confirmed.clear()
+
+        def watch() -> None:
+            while not over.wait(LOOK):
+                self.look(sites())
+
+        thread = threading.Thread(target=watch, name="reachability", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            # Not joined: an answer must not wait for a sign of life.
+            over.set()
+
+    def look(self, sites: tuple[str, ...]) -> None:
+        """Ask for signs of life once.
+
+        Parameters
+        ----------
+        sites : tuple of str
+            Who is asked.
+        """
+        if not sites:
+            return
+        with self._engine.new_context() as context:
+            replies = self._engine.send_aux_request(
+                targets=list(sites),
+                topic=ReservedTopic.JOB_HEART_BEAT,
+                request=Shareable(),
+                timeout=TIMEOUT,
+                fl_ctx=context,
+                optional=True,
+            )
+        gone = [site for site in sites if _is_unreachable((replies or {}).get(site))]
+        self.heard(set(sites).difference(gone))
+        now = time.monotonic()
+        with self._lock:
+            for site in gone:
+                self._since.setdefault(site, now)
+                self._confirmed.add(site)
+
+
+def _is_unreachable(reply: object) -> bool:
+    return (
+        isinstance(reply, Shareable)
+        and reply.get_return_code() == ReturnCode.COMMUNICATION_ERROR
+    )
