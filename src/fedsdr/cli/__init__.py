@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from fedsdr import __version__
 from fedsdr.cli.demo import demo
 from fedsdr.cli.fit import fit
 from fedsdr.cli.keygen import keygen
@@ -36,6 +35,8 @@ app.add_typer(site, name="site")
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
+        from fedsdr import __version__
+
         typer.echo(f"fedsdr {__version__}")
         raise typer.Exit
 
