@@ -1,7 +1,7 @@
 """The command line: ``demo``, ``fit``, ``keygen``, ``reproduce``, ``study``, ``site``.
 
-Commands import what computes inside their functions, so that ``--help`` and a
-mistyped option answer at once.
+Commands import numerical modules inside their functions, so that ``--help`` and the
+message about a mistyped option appear at once.
 """
 
 from typing import Annotated
@@ -19,7 +19,7 @@ app = typer.Typer(
     help="Find the few variables and directions that carry what x says about y.",
     no_args_is_help=True,
     add_completion=False,
-    # Its tracebacks can show local variables, and these are people's rows.
+    # Tracebacks of rich can show local variables, which may hold rows of patients.
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)

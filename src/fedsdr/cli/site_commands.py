@@ -1,4 +1,4 @@
-"""``fedsdr site``: what the steward of a site asks about it."""
+"""``fedsdr site``: the commands for the steward of a site."""
 
 import json as json_format
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fedsdr.disclosure import Entry, LedgerError, LedgerStatus
 
-#: Exit code for a ledger that is not as it was written.
+#: Exit code for a ledger that was changed or damaged.
 BROKEN = 1
 
 #: Digits of a study's digest in the table; --json has all of them.
@@ -27,9 +27,9 @@ SHOWN_DIGITS = 8
 
 DOUBTS = {
     "behind": "the head file names the last entry but one, as after a crash; the next "
-    "entry mends that",
-    "missing": "there is no head file, so that a cut end would go unnoticed: compare "
-    "the head hash with one noted earlier",
+    "entry corrects that",
+    "missing": "there is no head file, so that missing last entries cannot be noticed: "
+    "compare the head hash with one noted earlier",
 }
 
 app = typer.Typer(no_args_is_help=True)
@@ -37,7 +37,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def site() -> None:
-    """Look after one site."""
+    """Prepare and run one site of a study."""
 
 
 app.command()(init)
@@ -56,8 +56,8 @@ def ledger(
         bool,
         typer.Option(
             "--verify",
-            help="Check that the ledger is whole and print its head hash: noted "
-            "elsewhere, it shows any later change.",
+            help="Check that the ledger is whole and print its head hash; a copy kept "
+            "elsewhere reveals any later change.",
         ),
     ] = False,
     json: Annotated[
@@ -136,6 +136,6 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             ", ".join(entry.sites),
             str(entry.n_values),
         )
-        # Names come from outside and may look like markup.
+        # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))
     screen.out.print(table)

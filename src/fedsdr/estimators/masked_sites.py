@@ -1,4 +1,4 @@
-"""Sites of one analyst that add under masks, as institutions would."""
+"""Run the secure protocol between the sites of one analyst, in one process."""
 
 from typing import Any
 
@@ -17,23 +17,23 @@ from fedsdr.transports import InProcess
 def add_under_masks(
     sites: OwnSites, method: Method, generator: np.random.Generator
 ) -> tuple[Result, Communication]:
-    """Fit with all parties in this process, every message made.
+    """Fit with masked sums, with all parties and all messages in this process.
 
     Parameters
     ----------
     sites : OwnSites
-        Rows of at least 3 sites; each gets an identity for the occasion.
+        Rows of at least 3 sites; each site gets a temporary identity.
     method : Method
-        Every parameter of the fit.
+        Parameters of the fit.
     generator : numpy.random.Generator
-        Decides between equally frequent votes.
+        Generator that decides between equally frequent votes.
 
     Returns
     -------
     result : Result
-        The same as without masks.
+        Result of the fit, the same as without masks.
     communication : Communication
-        Rounds and bytes.
+        Number of rounds, and bytes per site.
     """
     adder, transport = join_under_masks(sites, method.terms(sites.variables))
     result = run(adder, method, generator)
