@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale reproduce clean
+	bench-secure-sum bench-federation bench-scale dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -32,7 +32,7 @@ $(VENV)/.federation: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable '.[federation,plots,test,dev]'
+	$(PIP) --constraint constraints.txt --editable '.[federation,reproduction,test,dev]'
 	@touch $(VENV)/.federation $@
 
 demo: $(VENV)/.federation ## run a study over four real sites on this machine
@@ -75,6 +75,14 @@ bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 
 bench-scale: $(VENV)/.dev ## studies of many sites
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+
+dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m tools.check_dist
+
+walk: $(VENV)/.dev ## print the way from a fit to the arithmetic
+	$(BIN)/python -m tools.walk $(ARGS)
 
 reproduce: $(VENV)/.dev ## the paper's tables and figures, ARGS="table1 --runs 20"
 	$(BIN)/fedsdr reproduce $(or $(ARGS),all)

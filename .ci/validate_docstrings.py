@@ -16,19 +16,23 @@ from types import ModuleType
 
 from numpydoc.validate import validate
 
-import fedsdr
+ROOT = Path(__file__).parents[1]
 
-PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+#: Packages that are looked at; the second one is not installed.
+PACKAGES = ("fedsdr", "reproduction")
 
 #: The command line's docstrings are its help texts, in the words of that library.
 SKIPPED = ("fedsdr.cli",)
 
 
 def modules() -> Iterator[ModuleType]:
-    """Import every module of the package."""
-    for found in pkgutil.walk_packages(fedsdr.__path__, "fedsdr."):
-        if not found.name.startswith(SKIPPED):
-            yield importlib.import_module(found.name)
+    """Import every module of the packages."""
+    sys.path.insert(0, str(ROOT))
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not found.name.startswith(SKIPPED):
+                yield importlib.import_module(found.name)
 
 
 def public_objects(module: ModuleType) -> Iterator[str]:
@@ -51,7 +55,9 @@ def public_objects(module: ModuleType) -> Iterator[str]:
 
 def main() -> int:
     """Print every complaint; return 1 if there is one."""
-    options = tomllib.loads(PYPROJECT.read_text())["tool"]["numpydoc_validation"]
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
+        "numpydoc_validation"
+    ]
     ignored = set(options["ignore"])
     names = [name for module in modules() for name in public_objects(module)]
     complaints = [

@@ -13,19 +13,19 @@ from statistics import median
 from time import process_time, time
 
 import numpy as np
+from fedsdr.estimators.sites import connect, split_sites
 from threadpoolctl import threadpool_limits
 
 from benchmarks.consortium import Consortium, time_phases
 from benchmarks.federation_report import write_report
 from benchmarks.ledger import Ledger, Row
 from benchmarks.over_nodes import run_nodes
-from fedsdr.estimators.sites import connect, split_sites
+from fedsdr.method import Terms
 from fedsdr.metrics import subspace_distance
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.result import Result
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.study import conduct, open_site
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"

@@ -8,9 +8,6 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
-
-from benchmarks.ledger import Ledger, Row
 from fedsdr.estimators.sites import (
     Communication,
     connect,
@@ -19,13 +16,16 @@ from fedsdr.estimators.sites import (
     join_under_masks,
     split_sites,
 )
+from fedsdr.protocols.sums import SumsCoordinator
+from threadpoolctl import threadpool_limits
+
+from benchmarks.ledger import Ledger, Row
+from fedsdr.method import Terms
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
-from fedsdr.protocols.sums import SumsCoordinator
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
-from fedsdr.terms import Terms
 
 RESULTS = Path(__file__).parent / "results"
 # Tolerances of the paper's protocol, by setting; setting 3 is slow at the smallest.

@@ -8,10 +8,10 @@ from statistics import median
 from time import process_time
 
 import numpy as np
+from fedsdr.protocols.vectors import pack
 from threadpoolctl import threadpool_limits
 
 from benchmarks.ledger import Ledger, Row
-from fedsdr.protocols.vectors import pack
 from fedsdr.secure_sum import Agreement, Context, Identity, MaskedSum, SumSite
 from fedsdr.summaries import summarize
 

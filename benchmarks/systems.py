@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedsdr import SIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR
+from fedsdr import SIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR, PaperFedSSIR
 from fedsdr.simulate import Simulation
 
 
@@ -37,9 +37,9 @@ class System:
         return estimator.fit(X, data.y)
 
 
-def literal(_: int) -> FedSSIR:
+def literal(_: int) -> PaperFedSSIR:
     """Make the paper's protocol: votes, slices, no refit; the universal penalty."""
-    return FedSSIR("votes", kernel="slices", protocol="paper", tol=1e-4, random_state=0)
+    return PaperFedSSIR(penalty="universal", standardize=True, tol=1e-4, random_state=0)
 
 
 SYSTEMS = {

@@ -5,28 +5,29 @@ from itertools import groupby
 
 from fedsdr.peers.fed_svd.svd_schema import FEDSVD
 from fedsdr.peers.paper.paper_schema import PAPER
-from fedsdr.protocols.schema import MessageSpec, Schema
+from fedsdr.protocols.schema import MAX_ITEMS, MAX_TEXT, MessageSpec, Schema
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.protocols.sums.sums_schema import SUMS
 
 #: All messages that the package can send.
-MESSAGES = Schema(*SECURE, *SUMS, *PAPER, *FEDSVD)
+MESSAGES = Schema(*SECURE, *PAPER, *FEDSVD)
 
 _TITLES = {
     "secure": "`secure`: sums under masks",
-    "sums": "`sums`: sums in the open, for sites of one analyst",
     "paper": "`paper`: the paper's Algorithms 1 and 2, for comparison",
     "fedsvd": "`fedsvd`: the masked singular value decomposition",
 }
 
-_INTRODUCTION = """\
+_INTRODUCTION = f"""\
 # Every message
 
-All that parties send to each other, message by message; a test compares what protocols
-send with this list. It is printed by `python -m tools.messages_page`.
+Everything that parties send to each other, message by message. The list is printed from
+the schemas in the code by `python -m tools.messages_page`. In `secure`, coordinator and
+sites check every request and every reply against it, before sending and after
+receiving; for all protocols a test compares what they send with it.
 
 Names in shapes are numbers: d columns, K directions, n_i rows of site i, c candidates,
-g columns with gaps.
+g columns with gaps. A text or name has 1 to {MAX_TEXT} characters, and a list or
+mapping at most {MAX_ITEMS:,} items.
 A site that will not answer sends one of the fixed codes of `fedsdr.exceptions.CODES`
 instead, and nothing else. "Read by" says who can read a field besides its sender;
 whoever gets a message can of course show it to others.

@@ -1,58 +1,97 @@
 """Federated sparse sufficient dimension reduction by sliced inverse regression."""
 
-from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
+from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
+    from fedsdr import datasets, downstream, method, metrics, simulate
     from fedsdr.estimators import SIR, SSIR, FedSSIR
     from fedsdr.exceptions import ConvergenceWarning
-    from fedsdr.peers.fed_pca.fed_pca import FedPCA
-    from fedsdr.peers.fed_svd.fed_svd import FedSVD
-    from fedsdr.peers.lasso_sir.lasso_sir import LassoSIR
-    from fedsdr.peers.ssir_cv.ssir_cv import SSIRCV
+    from fedsdr.method import (
+        Auto,
+        Bic,
+        HoldOut,
+        Method,
+        Moments,
+        Pairs,
+        Slices,
+        Smooth,
+        Universal,
+        Votes,
+    )
+    from fedsdr.peers.fed_pca import FedPCA
+    from fedsdr.peers.fed_svd import FedSVD
+    from fedsdr.peers.lasso_sir import LassoSIR
+    from fedsdr.peers.paper import PaperFedSSIR
+    from fedsdr.peers.ssir_cv import SSIRCV
+    from fedsdr.result import Result
 
 __version__ = version("fedsdr")
 
+#: Rooms of the package that users need; they are imported when they are used.
+_ROOMS = ("datasets", "downstream", "method", "metrics", "simulate")
+
 _HOMES = {
+    "Auto": "fedsdr.method",
+    "Bic": "fedsdr.method",
     "ConvergenceWarning": "fedsdr.exceptions",
-    "FedPCA": "fedsdr.peers.fed_pca.fed_pca",
+    "FedPCA": "fedsdr.peers.fed_pca",
     "FedSSIR": "fedsdr.estimators",
-    "FedSVD": "fedsdr.peers.fed_svd.fed_svd",
-    "LassoSIR": "fedsdr.peers.lasso_sir.lasso_sir",
+    "FedSVD": "fedsdr.peers.fed_svd",
+    "HoldOut": "fedsdr.method",
+    "LassoSIR": "fedsdr.peers.lasso_sir",
+    "Method": "fedsdr.method",
+    "Moments": "fedsdr.method",
+    "Pairs": "fedsdr.method",
+    "PaperFedSSIR": "fedsdr.peers.paper",
+    "Result": "fedsdr.result",
     "SIR": "fedsdr.estimators",
     "SSIR": "fedsdr.estimators",
-    "SSIRCV": "fedsdr.peers.ssir_cv.ssir_cv",
+    "SSIRCV": "fedsdr.peers.ssir_cv",
+    "Slices": "fedsdr.method",
+    "Smooth": "fedsdr.method",
+    "Universal": "fedsdr.method",
+    "Votes": "fedsdr.method",
 }
 
 __all__ = [
     "SIR",
     "SSIR",
     "SSIRCV",
+    "Auto",
+    "Bic",
     "ConvergenceWarning",
     "FedPCA",
     "FedSSIR",
     "FedSVD",
+    "HoldOut",
     "InputError",
     "LassoSIR",
+    "Method",
+    "Moments",
+    "Pairs",
+    "PaperFedSSIR",
+    "Result",
     "SiteError",
     "SiteWarning",
+    "Slices",
+    "Smooth",
+    "Universal",
+    "Votes",
     "WeakSignalWarning",
     "__version__",
+    "datasets",
+    "downstream",
+    "method",
+    "metrics",
+    "simulate",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import estimators when they are used.
-
-    Every process of a study imports this package, and scikit-learn takes longer than
-    all the rest of it together.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module 'fedsdr' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = import_lazily(__name__, _HOMES, _ROOMS)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,8 @@ scikit-learn's own validation errors are `ValueError` too, so ``except ValueErro
 catches every complaint about the input.
 """
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ __all__ = [
     "WeakSignalWarning",
 ]
 
+#: Packages whose lines a warning never points at: ours, and those that call us back.
+_INTERNAL = {"fedsdr", "sklearn", "joblib"}
 
 #: The only words about a failure that ever leave a site.
 CODES = {
@@ -105,6 +109,34 @@ class SiteWarning(UserWarning):
 
 class WeakSignalWarning(UserWarning):
     """Less was found than was asked for; what is reported may be noise."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line of the user's own code that led here.
+
+    Parameters
+    ----------
+    message : str
+        What happened and what to do about it.
+    category : type
+        Class of the warning.
+
+    Notes
+    -----
+    The frames are walked outwards to the first one that is neither in fedsdr nor in
+    scikit-learn or joblib, which call fedsdr back from their wrappers. So the line does
+    not depend on how deep the warning arises, and Python shows one warning for each
+    line of the user's code instead of one in all.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_internal(frame.f_globals):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_internal(namespace: dict[str, Any]) -> bool:
+    package, _, _ = str(namespace.get("__name__", "")).partition(".")
+    return package in _INTERNAL
 
 
 def fixed_code(error: Exception) -> str:

@@ -1,18 +1,15 @@
 """The frozen result of a fit, with provenance; JSON there and back."""
 
 import json
-import platform
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.selection import Estimate
+from fedsdr.files import explained, write_atomically
 
 FORMAT = "fedsdr-result/1"
 
@@ -41,9 +38,11 @@ class Result:
         Whether the gap is as small as was asked for, or without a certificate whether
         the protocol's own rule stopped it.
     n_rows, n_sites : int
-        Behind the sums.
+        Rows and sites behind the sums.
     scale : ndarray of shape (n_features,)
         What columns were divided by.
+    n_iter : int
+        Iterations of the solver for the penalty chosen.
     validation : tuple of dict
         The table behind the choices.
     settings : dict
@@ -53,9 +52,9 @@ class Result:
     """
 
     feature_names: tuple[str, ...]
-    directions: NDArray[np.float64]
-    support: NDArray[np.bool_]
-    eigenvalues: NDArray[np.float64]
+    directions: Matrix
+    support: Mask
+    eigenvalues: Vector
     penalty: float
     objective: float
     dual_bound: float | None
@@ -63,7 +62,8 @@ class Result:
     converged: bool
     n_rows: int
     n_sites: int
-    scale: NDArray[np.float64]
+    scale: Vector
+    n_iter: int = 0
     validation: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -79,13 +79,105 @@ class Result:
         names = zip(self.feature_names, self.support, strict=True)
         return tuple(name for name, kept in names if kept)
 
+    def transform(self, X: Any) -> Any:
+        """Reduce rows to the directions found.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+            A data frame (pandas, polars or Arrow) needs the selected variables, in any
+            order and among any other columns; an array needs all columns of the fit,
+            in order.
+
+        Returns
+        -------
+        pandas.DataFrame or ndarray of shape (n_rows, n_directions)
+            Reduced variables; for pandas a data frame with the index of `X`.
+
+        Raises
+        ------
+        InputError
+            Naming the columns that are missing, not numbers, or have gaps.
+        """
+        names = getattr(X, "column_names", getattr(X, "columns", None))
+        if names is None:
+            rows = np.asarray(X, dtype=np.float64)
+            width = len(self.feature_names)
+            if rows.ndim != 2 or rows.shape[1] != width:
+                raise InputError(
+                    f"X must have the {width} columns of the fit, got shape "
+                    f"{rows.shape}; with a data frame, names decide"
+                )
+            rows = rows[:, self.support]
+        else:
+            rows = self._named_columns(X, list(names))
+        self._refuse_gaps(rows)
+        reduced = rows @ self.directions[self.support]
+        if names is None or not hasattr(X, "index"):
+            return reduced
+        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
+        return type(X)(reduced, index=X.index, columns=labels)
+
+    def _named_columns(self, X: Any, names: list[Any]) -> Matrix:
+        """Pick the selected variables out of a data frame."""
+        missing = [name for name in self.selected if name not in names]
+        if missing:
+            raise InputError(f"X has no column named {', '.join(map(repr, missing))}")
+        if any(names.count(name) > 1 for name in self.selected):
+            raise InputError("X has two columns of the same name: rename one of them")
+        rows = np.empty((len(X), len(self.selected)))
+        for j, name in enumerate(self.selected):
+            column = X[name] if hasattr(X, "index") else np.asarray(X[name])
+            if getattr(column.dtype, "kind", "O") not in "iufb":
+                raise InputError(f"column {name!r} holds text: encode it first")
+            if isinstance(column, np.ndarray):
+                rows[:, j] = column
+            else:
+                # Columns that may have gaps write them as missing, not as NaN.
+                rows[:, j] = column.to_numpy(np.float64, na_value=np.nan)
+        return rows
+
+    def _refuse_gaps(self, rows: Matrix) -> None:
+        gaps: Mask = np.asarray(~np.isfinite(rows).all(axis=0))
+        if gaps.any():
+            named = [name for name, gap in zip(self.selected, gaps, strict=True) if gap]
+            raise InputError(
+                f"missing or infinite values in {', '.join(map(repr, named))}: leave "
+                "those rows out or fill them in"
+            )
+
+    def __str__(self) -> str:
+        """Show variables, coefficients, and how sure the optimum is."""
+        width = max(8, *(len(name) for name in self.selected), 0)
+        header = "".join(f"  direction {k + 1}" for k in range(self.n_directions))
+        lines = [f"{'variable':<{width}}{header}"]
+        for name, row in zip(self.selected, self.directions[self.support], strict=True):
+            numbers = "".join(f"  {value:11.4g}" for value in row)
+            lines.append(f"{name:<{width}}{numbers}")
+        shares = ", ".join(f"{value:.3f}" for value in self.eigenvalues)
+        chosen = f"{len(self.selected)} of {len(self.feature_names)} variables"
+        lines += [
+            "",
+            f"{self.n_rows} rows at {self.n_sites} site(s)",
+            f"{chosen} in {self.n_directions} direction(s)",
+            f"share of variance that y explains: {shares}",
+            f"penalty {self.penalty:.4g}",
+        ]
+        if self.gap is None:
+            lines.append("optimum not certified")
+        else:
+            reached = "" if self.converged else ", less than asked for"
+            lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
+        return "\n".join(lines)
+
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
         """Write as JSON.
 
         Parameters
         ----------
         path : str or Path, optional
-            File to write to as well.
+            File to write to as well, all of it or nothing. An `InputError` where it
+            cannot be written.
         indent : int or None, default=2
             As in `json.dumps`.
 
@@ -97,7 +189,8 @@ class Result:
         fields = {"format": FORMAT, **asdict(self)}
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, text + "\n")
         return text
 
     @classmethod
@@ -136,67 +229,6 @@ class Result:
             fields[name] = np.array(fields[name], dtype=float)
         fields["validation"] = tuple(fields["validation"])
         return cls(**fields)
-
-
-def make_result(
-    found: Estimate,
-    feature_names: tuple[str, ...],
-    *,
-    n_rows: int,
-    n_sites: int,
-    settings: dict[str, Any],
-) -> Result:
-    """Dress an estimate with names, settings and provenance.
-
-    Parameters
-    ----------
-    found : Estimate
-        From summed moments.
-    feature_names : tuple of str
-        One a column.
-    n_rows, n_sites : int
-        Behind the sums.
-    settings : dict
-        Parameters of the estimator.
-
-    Returns
-    -------
-    Result
-        Frozen.
-    """
-    return Result(
-        feature_names=feature_names,
-        directions=found.directions,
-        support=found.support,
-        eigenvalues=found.eigenvalues,
-        penalty=found.solution.penalty,
-        objective=found.solution.objective,
-        dual_bound=found.solution.dual_bound,
-        gap=found.solution.gap,
-        converged=found.solution.converged,
-        n_rows=n_rows,
-        n_sites=n_sites,
-        scale=found.scale,
-        validation=found.validation,
-        settings=settings,
-        provenance=provenance(),
-    )
-
-
-def provenance() -> dict[str, str]:
-    """Say with what and when a result was made.
-
-    Returns
-    -------
-    dict
-        Versions and the time.
-    """
-    packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
-    return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
 
 
 def _plain(value: Any) -> Any:

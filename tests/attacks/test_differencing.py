@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.protocols.studies import Consortium, Rows, make_rows
 
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, OpenGate, Policy, ReleaseGate
 from fedsdr.protocols import IncompleteError
-from fedsdr.protocols.secure import OpenGate, RuleGate, SecureSum
+from fedsdr.protocols.secure import SecureSum
 
 VICTIM = "site-04"
 POLICY = Policy(min_rows=20)
@@ -25,13 +25,13 @@ def open_gates(folder: Path) -> MakeGate:
 
 def rule_gates(folder: Path) -> MakeGate:
     """Sites with rules and a ledger on disk."""
-    return lambda name: RuleGate(POLICY, Ledger(folder / f"{name}.ledger"))
+    return lambda name: ReleaseGate(POLICY, Ledger(folder / f"{name}.ledger"))
 
 
 def moments(consortium: Consortium) -> np.ndarray:
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
-    return add("moments", {}, consortium.study.terms.n_values)
+    return add.add("moments", {}, consortium.n_values)
 
 
 def drop_out(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
@@ -122,9 +122,9 @@ def two_studies_at_once(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
     add = SecureSum(everyone.transport, everyone.study)
     add.agree()
     SecureSum(decoy.transport, decoy.study).agree()
-    first = add("moments", {}, everyone.study.terms.n_values)
+    first = add.add("moments", {}, everyone.n_values)
     rest = {n: r for n, r in rows.items() if n != VICTIM}
-    fewer = Consortium(rest, gate=gate, slice_size=21)
+    fewer = Consortium(rest, gate=gate, max_candidates=7)
     return first - moments(fewer), everyone.expected([VICTIM])
 
 
@@ -158,14 +158,17 @@ def test_asking_again_for_the_same_is_allowed(tmp_path: Path) -> None:
 
 def test_ever_new_candidates_are_refused(tmp_path: Path) -> None:
     consortium = Consortium(
-        make_rows(5, n_rows=100), gate=rule_gates(tmp_path), validation_fraction=0.3
+        make_rows(5, n_rows=100),
+        gate=rule_gates(tmp_path),
+        validation_fraction=0.3,
+        max_candidates=1,
     )
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     bases = np.eye(4)
-    add("errors", {"bases": [bases[:, :1]]}, 1)
+    add.add("errors", {"bases": [bases[:, :1]]}, 1)
     with pytest.raises(IncompleteError, match="disclosure rule"):
-        add("errors", {"bases": [bases[:, 1:2]]}, 1)
+        add.add("errors", {"bases": [bases[:, 1:2]]}, 1)
     told = str(consortium.transport.errors["site-00"])
     assert "QUESTIONS" in told
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from tests.protocols.studies import Consortium, make_rows
 
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.exceptions import Refusal
-from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
+from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.protocols.wire import decode, encode
 
 VICTIM = "site-01"
@@ -116,14 +116,14 @@ def test_ten_thousand_mutated_messages(tmp_path: Path) -> None:
             assert state(victim, ledger) == before
         return packed
 
-    def gate(name: str) -> RuleGate:
+    def gate(name: str) -> ReleaseGate:
         own = ledger if name == VICTIM else Ledger()
-        return RuleGate(Policy(min_rows=20), own)
+        return ReleaseGate(Policy(min_rows=20), own)
 
     consortium = Consortium(make_rows(4, n_features=2), gate=gate, fault=attack)
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
-    found = add("moments", {}, consortium.study.terms.n_values)
+    found = add.add("moments", {}, consortium.n_values)
     np.testing.assert_allclose(found, consortium.expected(), atol=1e-9)
     assert sum(refused.values()) >= 10_000
     assert ledger.verify().n_entries == 2

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fedsdr.estimators.sites import split_sites
+from fedsdr.method import Slices, Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
+from fedsdr.rows import split_sites
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 D, RHO = 40, 0.05
@@ -22,7 +22,7 @@ def data():
 def messages(data):
     """Run two iterations and keep what the coordinator saw, nothing else."""
     rows = split_sites(data.X, data.y, data.sites, np.random.default_rng(1))
-    terms = Terms(D, kernel="slices")
+    terms = Terms(D, kernel=Slices())
     transport = InProcess(
         {name: PaperSite(own, terms) for name, own in rows.items()},
         transcript=Transcript(),

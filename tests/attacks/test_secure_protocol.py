@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from tests.protocols.studies import Consortium, make_rows
 
+from fedsdr.method import Smooth
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.summaries import summarize
 
@@ -21,7 +22,7 @@ def opened(consortium: Consortium) -> np.ndarray:
     """Run the protocol; the transcript then holds what the coordinator saw."""
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
-    return add("moments", {}, consortium.study.terms.n_values)
+    return add.add("moments", {}, consortium.n_values)
 
 
 def test_masked_numbers_are_all_that_sites_say_about_rows(
@@ -44,7 +45,7 @@ def test_no_covariance_kernel_or_row_count_is_recovered(
             continue
         read = ring.decode(message.payload["masked"])
         X, y = consortium.rows[message.sender]
-        own = summarize(X, y, kernel="smooth")
+        own = summarize(X, y, kernel=Smooth())
         upper = np.triu_indices(D)
         truth = np.concatenate([own.scatter[upper], own.between[upper]])
         assert abs(read[0] - own.n_rows) > 1.0
@@ -61,7 +62,7 @@ def test_sites_that_swap_their_rows_look_the_same(
     other = Consortium(swapped)
     add = SecureSum(other.transport, other.study)
     add.agree()
-    again = add("moments", {}, other.study.terms.n_values)
+    again = add.add("moments", {}, other.n_values)
     # Fixed point makes sums exact, so that they do not depend on the order: what the
     # coordinator can open is the same to the last bit, and all else is noise.
     np.testing.assert_array_equal(again, opened)

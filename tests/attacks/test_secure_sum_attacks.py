@@ -15,7 +15,7 @@ from fedsdr.secure_sum.bindings import (
     survivors_message,
 )
 from fedsdr.secure_sum.fixed_point import Ring, accumulate, total
-from fedsdr.secure_sum.masks import change
+from fedsdr.secure_sum.masks import apply_masks
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     RoundSecrets,
@@ -23,7 +23,7 @@ from fedsdr.secure_sum.round_secrets import (
     mask_seed_from,
 )
 from fedsdr.secure_sum.sharing import join
-from fedsdr.secure_sum.sum_site import Stage, SumSite
+from fedsdr.secure_sum.sum_site import RoundStage, SumSite
 
 NAMES = ("a", "b", "c", "d", "e")
 VICTIM = "e"
@@ -81,7 +81,7 @@ class Round:
             for peer in NAMES
             if peer != VICTIM
         }
-        change(
+        apply_masks(
             elements,
             add=[pair for peer, pair in pairs.items() if peer < VICTIM],
             subtract=[seed, *(s for peer, s in pairs.items() if peer > VICTIM)],
@@ -99,7 +99,7 @@ class NoConsistency(SumSite):
 class NoOrder(NoConsistency):
     """Answers every stage as often as it is asked."""
 
-    def _expect(self, stage: Stage | None) -> None:
+    def _expect(self, stage: RoundStage | None) -> None:
         """Check nothing."""
 
 
@@ -226,7 +226,7 @@ def test_a_coordinator_who_removes_what_it_can_still_sees_noise() -> None:
         secret = attack.sum._recover(site, shares)
         seed = derive(secret, self_info(attack.context, site))
         elements = total([attack.masked[site]])
-        change(elements, subtract=[seed])
+        apply_masks(elements, subtract=[seed])
         counts = np.bincount(np.ascontiguousarray(elements).view(np.uint8).ravel())
         assert stats.chisquare(counts).pvalue > 1e-5
     assert not attack.sum.open(shares).any()

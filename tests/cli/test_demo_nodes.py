@@ -31,8 +31,8 @@ from fedsdr.transports.nvflare.whole_study import Round, View
     ("options", "words"),
     [
         (("--sites", 2), "needs at least 3"),
-        (("--rows", 49, "--features", 5), "at least 50 rows a site"),
-        (("--rows", 60), "at least 122 rows a site"),
+        (("--rows", 49, "--features", 5), "at least 50 rows per site"),
+        (("--rows", 60), "at least 122 rows per site"),
         (("--features", 4), "has 5 active variables"),
     ],
 )

@@ -58,15 +58,18 @@ def test_json_is_alone_on_stdout_and_writes_only_if_asked(run, csv, tmp_path) ->
 def test_options_reach_the_estimator(run, csv) -> None:
     outcome = run(
         "fit", csv, *MEANT, "--json", "--n-directions", 2, "--penalty", 0.03,
-        "--kernel", "slices", "--slice-size", 10, "--seed", 7,
+        "--kernel", "slices(size=10)", "--refit", 0.5, "--no-standardize",
+        "--tol", 1e-4, "--seed", 7,
         "--columns", "lab3,lab1", "--columns", "lab5", "--drop", "lab5",
     )  # fmt: skip
     found = Result.from_json(outcome.stdout)
     assert found.feature_names == ("lab3", "lab1")
     assert found.penalty == pytest.approx(0.03)
     assert found.settings["n_directions"] == 2
-    assert found.settings["kernel"] == "slices"
-    assert found.settings["slice_size"] == 10
+    assert found.settings["kernel"] == "slices(size=10)"
+    assert found.settings["refit"] == 0.5
+    assert found.settings["standardize"] is False
+    assert found.settings["tol"] == 1e-4
     assert found.settings["random_state"] == 7
 
 
@@ -186,7 +189,11 @@ def test_small_coefficients_are_not_shown_as_nothing(run, hospitals, tmp_path) -
         ("--penalty", "inf"),
         ("--penalty", "small"),
         ("--kernel", "rbf"),
-        ("--slice-size", "1"),
+        ("--kernel", "slices(size=1)"),
+        ("--penalty", "moments(folds=1)"),
+        ("--refit", "2"),
+        ("--refit", "perhaps"),
+        ("--tol", "0"),
         ("--seed", "-1"),
     ],
 )

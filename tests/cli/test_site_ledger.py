@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from fedsdr.disclosure import Ledger, ReleaseRequest
+from fedsdr.disclosure import Ledger, Release
 
 STUDIES = ("5d" * 32, "77" * 32)
 
@@ -13,11 +13,11 @@ def ledger_of_three(tmp_path: Path) -> Path:
     """Write a ledger with three entries about two studies."""
     ledger = Ledger(tmp_path / "ledger")
     sites = ("east", "north", "[b]south")
-    asked = ReleaseRequest(STUDIES[0], "moments", "ab" * 32, sites, 116)
-    ledger.append(asked, "r1", "f0", stage="offered", columns={"age": "a1"})
-    ledger.append(asked, "r1", "f0", columns={"age": "a1"})
-    other = ReleaseRequest(STUDIES[1], "errors", "cd" * 32, sites, 20)
-    ledger.append(other, "r2", "f1")
+    asked = Release(STUDIES[0], "moments", "ab" * 32, sites, 116, "r1")
+    ledger.append(asked, "f0", stage="offered", columns={"age": "a1"})
+    ledger.append(asked, "f0", columns={"age": "a1"})
+    other = Release(STUDIES[1], "errors", "cd" * 32, sites, 20, "r2")
+    ledger.append(other, "f1")
     return tmp_path / "ledger"
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
+from fedsdr.questions import MomentsOf
 from fedsdr.result import Result
 from fedsdr.secure_sum import Identity
 from fedsdr.study import read_site, read_study
@@ -91,7 +92,7 @@ def test_check_says_what_will_happen(run, files) -> None:
     found = json.loads(outcome.stdout)
     agreed = read_study(files.study_file).to_study()
     assert found["digest"] == agreed.digest
-    assert found["sums"] == {"moments": agreed.terms.n_values}
+    assert found["sums"] == {"moments": MomentsOf(agreed.terms).n_values}
     assert found["rounds"] == 7
     assert found["features"] == [f"x{j}" for j in range(6)]
     assert any("covariance" in line for line in found["coordinator_sees"])
@@ -151,7 +152,7 @@ def test_a_site_that_could_take_part(run, files) -> None:
     assert all(rule["passed"] for rule in found["rules"])
     assert len(found["rules"]) == 9
     masked = [one for one in found["leaves"] if one["field"] == "masked"]
-    n_values = read_study(files.study_file).to_study().terms.n_values
+    n_values = MomentsOf(read_study(files.study_file).to_study().terms).n_values
     assert [one["n_bytes"] for one in masked] == [16 * n_values]
     folder = files.root / "north"
     assert not list(folder.glob("ledger*"))

@@ -1,15 +1,15 @@
-"""Requests and facts that pass every rule, to be changed one at a time."""
+"""Releases and facts that pass every rule, to be changed one at a time."""
 
 from typing import Any
 
-from fedsdr.disclosure import Facts, Ledger, ReleaseRequest
+from fedsdr.disclosure import Facts, Ledger, Release
 
 STUDY = "5d" * 32
 N_ENTRIES = 4
 SITES = ("east", "north", "south", "west")
 
 
-def request(**changes: Any) -> ReleaseRequest:
+def release(**changes: Any) -> Release:
     fields = {
         "study": STUDY,
         "statistic": "moments",
@@ -17,7 +17,7 @@ def request(**changes: Any) -> ReleaseRequest:
         "sites": SITES,
         "n_values": 10,
     }
-    return ReleaseRequest(**{**fields, **changes})
+    return Release(**{**fields, **changes})
 
 
 def facts(**changes: Any) -> Facts:
@@ -37,8 +37,7 @@ def write(ledger: Ledger, n_entries: int = N_ENTRIES) -> Ledger:
     """Add entries that differ in their number of values."""
     for number in range(n_entries):
         ledger.append(
-            request(n_values=number),
-            f"r{number}",
+            release(n_values=number, round=f"r{number}"),
             "f0",
             columns=facts().prints,
             target=facts().target,

@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.disclosure.examples import SITES, facts, request
+from tests.disclosure.examples import SITES, facts, release
 
-from fedsdr.disclosure import Facts, Gate, Ledger, Policy, ReleaseRequest, review
+from fedsdr.disclosure import Facts, Ledger, Policy, Release, ReleaseGate, observe
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Smooth
 
 FEWER = SITES[:3]
 OTHER = "77" * 32
 
 
-def after(*releases: tuple[Facts, ReleaseRequest]) -> Ledger:
+def after(*releases: tuple[Facts, Release]) -> Ledger:
     ledger = Ledger()
     for number, (about, asked) in enumerate(releases):
         ledger.append(
-            asked,
-            f"r{number}",
+            replace(asked, round=f"r{number}"),
             "f0",
             columns=about.prints,
             target=about.target,
@@ -27,9 +27,16 @@ def after(*releases: tuple[Facts, ReleaseRequest]) -> Ledger:
     return ledger
 
 
-def broken(ledger: Ledger, about: Facts, asked: ReleaseRequest, **more: Any) -> list:
-    policy = more.pop("policy", Policy())
-    found = review(about, asked, policy, ledger, **more)
+def broken(
+    ledger: Ledger,
+    about: Facts,
+    asked: Release,
+    *,
+    policy: Policy | None = None,
+    fingerprint: str | None = None,
+) -> list:
+    gate = ReleaseGate(policy or Policy(), ledger)
+    found = gate.review(asked, about, fingerprint)
     return [violation.rule for violation in found]
 
 
@@ -44,31 +51,31 @@ def columns(*names: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("study", [request().study, OTHER])
+@pytest.mark.parametrize("study", [release().study, OTHER])
 @pytest.mark.parametrize("sites", [FEWER, (*SITES, "up"), (*FEWER, "up"), ("east",)])
 def test_the_same_subject_goes_to_the_same_sites_only(study, sites) -> None:
-    ledger = after((facts(), request()))
-    assert broken(ledger, facts(), request(study=study)) == []
-    assert broken(ledger, facts(), request(study=study, sites=sites)) == ["SITES"]
+    ledger = after((facts(), release()))
+    assert broken(ledger, facts(), release(study=study)) == []
+    assert broken(ledger, facts(), release(study=study, sites=sites)) == ["SITES"]
     relaxed = Policy(same_sites_only=False)
-    asked = request(study=study, sites=sites)
+    asked = release(study=study, sites=sites)
     assert broken(ledger, facts(), asked, policy=relaxed) == []
 
 
 def test_while_the_sites_are_not_known_the_other_rules_still_hold() -> None:
-    ledger = after((facts(), request()))
-    unknown = request(sites=())
+    ledger = after((facts(), release()))
+    unknown = release(sites=())
     assert broken(ledger, facts(), unknown) == []
     changed = facts(prints={"age": "new", "sex": "b2"})
     assert broken(ledger, changed, unknown) == ["CHANGED"]
     with pytest.raises(ValueError, match="name them"):
-        ledger.append(unknown, "r1", "f0")
+        ledger.append(unknown, "f0")
 
 
 def test_the_explanation_names_who_left_and_who_came() -> None:
-    ledger = after((facts(), request()))
-    asked = request(sites=(*FEWER, "up"))
-    (violation,) = review(facts(), asked, Policy(), ledger)
+    ledger = after((facts(), release()))
+    asked = release(sites=(*FEWER, "up"))
+    (violation,) = ReleaseGate(Policy(), ledger).review(asked, facts())
     assert "entry 0; now without west and with up" in violation.explanation
 
 
@@ -84,8 +91,8 @@ def test_the_explanation_names_who_left_and_who_came() -> None:
     ],
 )
 def test_one_column_in_common_makes_releases_related(names, statistic, rules) -> None:
-    ledger = after((facts(), request()))
-    asked = request(subject=OTHER, statistic=statistic, sites=FEWER)
+    ledger = after((facts(), release()))
+    asked = release(study=OTHER, subject=OTHER, statistic=statistic, sites=FEWER)
     assert broken(ledger, facts(**columns(*names)), asked) == rules
     again = replace(asked, sites=SITES)
     assert broken(ledger, facts(**columns(*names)), again) == []
@@ -93,52 +100,50 @@ def test_one_column_in_common_makes_releases_related(names, statistic, rules) ->
 
 def offered(round_name: str = "r1", sites: tuple[str, ...] = SITES) -> Ledger:
     ledger = Ledger()
-    asked = request(sites=sites)
-    ledger.append(
-        asked, round_name, "f0", stage="offered", columns=facts().prints, target={}
-    )
+    asked = release(sites=sites, round=round_name)
+    ledger.append(asked, "f0", stage="offered", columns=facts().prints, target={})
     return ledger
 
 
 def test_an_offer_may_become_a_release_over_fewer_sites_in_its_round_only() -> None:
-    smaller = request(sites=FEWER)
-    assert broken(offered(), facts(), smaller, round_name="r1") == []
-    assert broken(offered(), facts(), request(), round_name="r1") == []
-    assert broken(offered(), facts(), smaller, round_name="r2") == ["SITES"]
+    smaller = release(sites=FEWER, round="r1")
+    assert broken(offered(), facts(), smaller) == []
+    assert broken(offered(), facts(), release(round="r1")) == []
+    assert broken(offered(), facts(), replace(smaller, round="r2")) == ["SITES"]
     other_study = replace(smaller, study=OTHER)
-    assert broken(offered(), facts(), other_study, round_name="r1") == ["SITES"]
-    larger = request(sites=(*SITES, "up"))
-    assert broken(offered(), facts(), larger, round_name="r1") == ["SITES"]
+    assert broken(offered(), facts(), other_study) == ["SITES"]
+    larger = release(sites=(*SITES, "up"), round="r1")
+    assert broken(offered(), facts(), larger) == ["SITES"]
 
 
 def test_an_offer_without_an_outcome_may_be_repeated_to_the_same_sites() -> None:
-    assert broken(offered(), facts(), request(), round_name="r2") == []
+    assert broken(offered(), facts(), release(round="r2")) == []
 
 
 def test_a_round_has_one_outcome() -> None:
     ledger = offered()
-    ledger.append(request(sites=FEWER), "r1", "f0", columns=facts().prints)
-    smaller = request(sites=FEWER[:2])
-    assert broken(ledger, facts(), smaller, round_name="r1") == ["SITES"]
-    assert broken(ledger, facts(), request(), round_name="r1") == ["SITES"]
-    # The offer to all four is settled: from now on it is these three.
-    assert broken(ledger, facts(), request(sites=FEWER), round_name="r2") == []
-    assert broken(ledger, facts(), request(), round_name="r2") == ["SITES"]
+    ledger.append(release(sites=FEWER, round="r1"), "f0", columns=facts().prints)
+    smaller = release(sites=FEWER[:2], round="r1")
+    assert broken(ledger, facts(), smaller) == ["SITES"]
+    assert broken(ledger, facts(), release(round="r1")) == ["SITES"]
+    # The offer to all four has its outcome: from now on it is these three.
+    assert broken(ledger, facts(), release(sites=FEWER, round="r2")) == []
+    assert broken(ledger, facts(), release(round="r2")) == ["SITES"]
 
 
 # --- over time ------------------------------------------------------------------------
 
 
 def test_a_changed_answer_to_the_same_question_is_refused() -> None:
-    ledger = after((facts(), request()))
-    assert broken(ledger, facts(), request(), fingerprint="f0") == []
-    assert broken(ledger, facts(), request(), fingerprint="f1") == ["CHANGED"]
+    ledger = after((facts(), release()))
+    assert broken(ledger, facts(), release(), fingerprint="f0") == []
+    assert broken(ledger, facts(), release(), fingerprint="f1") == ["CHANGED"]
     # Before it is computed, nobody can tell.
-    assert broken(ledger, facts(), request()) == []
+    assert broken(ledger, facts(), release()) == []
     relaxed = Policy(same_rows_only=False)
-    assert broken(ledger, facts(), request(), fingerprint="f1", policy=relaxed) == []
+    assert broken(ledger, facts(), release(), fingerprint="f1", policy=relaxed) == []
     # Another question has another answer.
-    asked = request(subject=OTHER)
+    asked = release(study=OTHER, subject=OTHER)
     assert broken(ledger, facts(), asked, fingerprint="f1") == []
 
 
@@ -158,14 +163,28 @@ def test_a_changed_answer_to_the_same_question_is_refused() -> None:
     ],
 )
 def test_changed_columns_are_noticed_whatever_the_question(changes, rules) -> None:
-    ledger = after((facts(), request()))
-    asked = request(subject=OTHER)
+    ledger = after((facts(), release()))
+    asked = release(study=OTHER, subject=OTHER)
     assert broken(ledger, facts(**changes), asked, fingerprint="f9") == rules
+
+
+# --- over questions -------------------------------------------------------------------
+
+
+def test_a_study_asks_one_question_of_each_kind() -> None:
+    ledger = after((facts(), release()))
+    assert broken(ledger, facts(), release(subject=OTHER)) == ["QUESTIONS"]
+    assert broken(ledger, facts(), release(subject=OTHER, statistic="errors")) == []
+    assert broken(ledger, facts(), release(subject=OTHER, study=OTHER)) == []
+    # As long as nobody knows the question.
+    assert broken(ledger, facts(), release(subject=None)) == []
+    with pytest.raises(ValueError, match="name them"):
+        ledger.append(release(subject=None), "f0")
 
 
 # --- with rows ------------------------------------------------------------------------
 
-TERMS = {"discrete": False, "kernel": "smooth"}
+TERMS = {"discrete": False, "kernel": Smooth()}
 
 
 def moments(X: np.ndarray) -> np.ndarray:
@@ -173,16 +192,25 @@ def moments(X: np.ndarray) -> np.ndarray:
     return (centred.T @ centred).ravel()
 
 
-def tell(gate: Gate, X: np.ndarray, names: str, **changes: Any) -> None:
-    about = gate.observe(X, X[:, names.index("c")], list(names), **TERMS)
-    asked = request(n_values=X.shape[1] ** 2, **changes)
-    gate.check(about, asked, "r1")
-    gate.record(about, asked, "r1", moments(X))
+def look(gate: ReleaseGate, asked: Release, X: np.ndarray, names: str) -> None:
+    """Let the gate inspect rows, with column c, or else the first, as response."""
+    y = X[:, names.index("c")] if "c" in names else X[:, 0]
+    gate.inspect(
+        asked,
+        lambda own: observe(X, y, list(names), fingerprint=own, **TERMS),
+    )
+
+
+def tell(gate: ReleaseGate, X: np.ndarray, names: str, **changes: Any) -> None:
+    asked = release(n_values=X.shape[1] ** 2, round="r1", **changes)
+    look(gate, asked, X, names)
+    gate.permit(asked)
+    gate.record(asked, moments(X), "released")
 
 
 def test_rows_that_were_added_are_not_shown_by_asking_again(rng) -> None:
     X = rng.normal(size=(101, 3))
-    gate = Gate()
+    gate = ReleaseGate()
     tell(gate, X[:100], "abc")
     tell(gate, X[:100].copy(), "abc")
     for change in ({}, {"subject": OTHER}, {"study": OTHER, "subject": OTHER}):
@@ -197,45 +225,55 @@ def test_rows_that_were_added_are_not_shown_by_asking_again(rng) -> None:
 
 def test_one_row_less_for_the_sake_of_another_column_is_noticed(rng) -> None:
     X = rng.normal(size=(100, 4))
-    gate = Gate()
+    gate = ReleaseGate()
     tell(gate, X[:, :3], "abc")
-    tell(gate, X[:, 1:], "bcd", subject=OTHER)
+    tell(gate, X[:, 1:], "bcd", study=OTHER, subject=OTHER)
     with pytest.raises(Refusal, match=r"entry 0.*\(c, y\)"):
-        tell(gate, X[1:, 2:], "cd", subject="88" * 32)
+        tell(gate, X[1:, 2:], "cd", study="88" * 32, subject="88" * 32)
 
 
 def test_another_draw_of_folds_is_another_answer(rng) -> None:
     X = rng.normal(size=(100, 2))
-    gate = Gate()
-    about = gate.observe(X, X[:, 0], ["a", "b"], **TERMS)
-    asked = request(n_values=4)
-    gate.record(about, asked, "r1", moments(X[:50]), stage="offered")
-    gate.record(about, asked, "r2", moments(X[:50]), stage="offered")
+    gate = ReleaseGate()
+    asked = release(n_values=4)
+    look(gate, asked, X, "ab")
+    gate.record(replace(asked, round="r1"), moments(X[:50]), "offered")
+    gate.record(replace(asked, round="r2"), moments(X[:50]), "offered")
     with pytest.raises(Refusal, match=r"CHANGED.*\(the answer\)"):
-        gate.record(about, asked, "r3", moments(X[50:]))
+        gate.record(replace(asked, round="r3"), moments(X[50:]), "released")
     assert len(gate.ledger.entries()) == 2
 
 
-def test_what_is_recorded_must_be_what_was_asked_for(rng) -> None:
-    gate = Gate()
+def test_what_is_recorded_must_be_what_was_asked_for() -> None:
+    gate = ReleaseGate()
+    gate.inspect(release(), lambda own: facts())
     with pytest.raises(ValueError, match="another length"):
-        gate.record(facts(), request(n_values=3), "r1", np.ones(4))
+        gate.record(release(n_values=3), np.ones(4), "released")
+    assert gate.ledger.entries() == ()
+
+
+def test_a_study_is_inspected_before_anything_is_released() -> None:
+    gate = ReleaseGate()
+    for act in (gate.permit, lambda one: gate.record(one, np.ones(10), "offered")):
+        with pytest.raises(Refusal) as caught:
+            act(release())
+        assert caught.value.code == "ORDER"
     assert gate.ledger.entries() == ()
 
 
 def test_a_secure_sum_that_loses_a_site(rng) -> None:
     X = rng.normal(size=(100, 2))
-    gate = Gate()
-    about = gate.observe(X, X[:, 0], ["a", "b"], **TERMS)
-    asked = request(n_values=4)
-    gate.check(about, asked, "r1")
-    gate.record(about, asked, "r1", moments(X), stage="offered")
+    gate = ReleaseGate()
+    asked = release(n_values=4, round="r1")
+    look(gate, asked, X, "ab")
+    gate.permit(asked)
+    gate.record(asked, moments(X), "offered")
     stayed = replace(asked, sites=FEWER)
-    gate.record(about, stayed, "r1", moments(X))
+    gate.record(stayed, moments(X), "released")
     with pytest.raises(Refusal, match="SITES"):
-        gate.record(about, replace(asked, sites=FEWER[:2]), "r1", moments(X))
+        gate.record(replace(asked, sites=FEWER[:2]), moments(X), "released")
     with pytest.raises(Refusal, match="SITES"):
-        gate.check(about, asked, "r2")
-    gate.check(about, stayed, "r2")
+        gate.permit(replace(asked, round="r2"))
+    gate.permit(replace(stayed, round="r2"))
     stages = [(entry.stage, entry.sites) for entry in gate.ledger.entries()]
     assert stages == [("offered", SITES), ("released", FEWER)]

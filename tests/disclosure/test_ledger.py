@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.disclosure.examples import N_ENTRIES, facts, request, write
+from tests.disclosure.examples import N_ENTRIES, facts, release, write
 
-from fedsdr.disclosure import Ledger, LedgerError, Verdict
+from fedsdr.disclosure import Ledger, LedgerError, LedgerStatus
 from fedsdr.disclosure.chain import GENESIS, read_chain
 
 
@@ -30,7 +30,7 @@ def folder_for_all_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def verify(folder: Path, lines: bytes, head: bytes | None) -> Verdict:
+def verify(folder: Path, lines: bytes, head: bytes | None) -> LedgerStatus:
     (folder / "ledger").write_bytes(lines)
     if head is None:
         (folder / "ledger.head").unlink(missing_ok=True)
@@ -45,18 +45,18 @@ def test_entries_say_what_was_released(tmp_path) -> None:
     assert entries == ledger.entries()
     assert [entry.n_values for entry in entries] == [0, 1, 2, 3]
     assert entries[0].previous == GENESIS
-    assert entries[2].sites == request().sites
+    assert entries[2].sites == release().sites
     assert entries[2].columns == facts().prints
     assert entries[2].time.endswith("+00:00")
     last = json.loads((tmp_path / "ledger").read_text().splitlines()[-1])
     assert last == entries[-1].to_mapping()
-    assert ledger.verify() == Verdict(4, entries[-1].hash, "agrees")
+    assert ledger.verify() == LedgerStatus(4, entries[-1].hash, "agrees")
 
 
 def test_a_ledger_in_memory_is_a_ledger() -> None:
     ledger = write(Ledger())
     assert ledger.verify().n_entries == 4
-    assert Ledger().verify() == Verdict(0, GENESIS, "agrees")
+    assert Ledger().verify() == LedgerStatus(0, GENESIS, "agrees")
 
 
 # --- lines that were changed ----------------------------------------------------------

@@ -13,12 +13,12 @@ from fedsdr.disclosure import Ledger, LedgerError
 
 WRITER = """
 import sys
-from fedsdr.disclosure import Ledger, ReleaseRequest
+from fedsdr.disclosure import Ledger, Release
 path, name = sys.argv[1:]
-asked = ReleaseRequest("5d" * 32, "moments", "ab" * 32, (name,), 1)
 print("ready", flush=True)
 for number in range(15):
-    Ledger(path).append(asked, str(number), "f0")
+    asked = Release("5d" * 32, "moments", "ab" * 32, (name,), 1, str(number))
+    Ledger(path).append(asked, "f0")
 """
 
 

@@ -51,8 +51,8 @@ def with_entry(values: np.ndarray, entry: float) -> np.ndarray:
         (lambda X, y: (X[:0], y[:0]), "0 sample"),
         (lambda X, y: (X[:, :0], y), "0 feature"),
         (lambda X, y: (X[:, 0], y), "Expected 2D array"),
-        (lambda X, y: (np.full((N_ROWS, 2), "text"), y), "could not convert string"),
-        (lambda X, y: (pd.DataFrame(X).assign(ward="a").to_numpy(), y), "could not"),
+        (lambda X, y: (np.full((N_ROWS, 2), "text"), y), "columns .* hold text"),
+        (lambda X, y: (pd.DataFrame(X).assign(ward="a"), y), "'ward' holds text"),
     ],
 )
 def test_values_that_cannot_be_used(model, spoil, message, X, y) -> None:
@@ -134,6 +134,7 @@ def test_more_columns_than_rows(model, seed) -> None:
         (np.where(np.arange(N_ROWS) < 3, np.nan, 1.0), "3 missing label(s)"),
         (np.array(["a", None] * 60, dtype=object), "60 missing label(s)"),
         (np.array(["a", 1] * 60, dtype=object), "different types"),
+        ("ward", "one label per row; pass X['ward'] instead of 'ward'"),
     ],
 )
 def test_labels_that_cannot_be_used(sites, message, X, y) -> None:

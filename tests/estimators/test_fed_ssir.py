@@ -15,9 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fedsdr import SIR, SSIR, FedSSIR, InputError, WeakSignalWarning
+from fedsdr.estimation import estimate
+from fedsdr.method import HoldOut, Method, Moments, Slices, Smooth
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.result import Result
-from fedsdr.selection import Choices, Evidence, estimate
+from fedsdr.selection import Evidence, select
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
 
@@ -64,12 +66,17 @@ def test_in_process_fit_is_the_fit_from_summed_moments(seed, n_sites):
     rng.shuffle(sites)
     model = FedSSIR().fit(X, y, sites=sites)
     parts = [
-        summarize(X[sites == i], y[sites == i], kernel="smooth")
+        summarize(X[sites == i], y[sites == i], kernel=Smooth())
         for i in rng.permutation(n_sites)
     ]
-    found = estimate(Evidence(sum(parts)), Choices(), np.random.default_rng(0))
-    np.testing.assert_array_equal(found.support, model.support_)
-    assert subspace_distance(found.directions, model.directions_) < 1e-8
+    total = sum(parts)
+    scale = np.sqrt(np.diag(total.sigma))
+    scaled, method = total.scaled(scale), Method()
+    chosen = select(Evidence(scaled), method, np.random.default_rng(0)).solution
+    found = estimate(scaled, chosen, method)
+    np.testing.assert_array_equal(found.support, np.flatnonzero(model.support_))
+    directions = found.directions / scale[:, None]
+    assert subspace_distance(directions, model.directions_) < 1e-8
 
 
 @settings(max_examples=8)
@@ -116,13 +123,14 @@ def test_validation_tells_how_k_and_the_penalty_were_chosen(data, model):
     table = model.validation_
     assert {"step", "penalty", "n_directions", "chosen"} <= set(table.columns)
     assert "dimension" in set(table.step)
-    for rule in ("moments", "holdout"):
-        other = FedSSIR(2, penalty=rule, n_penalties=8, random_state=0)
+    for rule in (Moments(penalties=8), HoldOut(penalties=8)):
+        other = FedSSIR(2, penalty=rule, random_state=0)
         table = other.fit(data.X, data.y, sites=data.sites).validation_
-        assert (table.step == rule).sum() == 8
+        name = type(rule).__name__.lower()
+        assert (table.step == name).sum() == 8
         chosen = table[table.chosen]
         assert chosen.penalty.item() == other.penalty_
-        column, best = ("score", "max") if rule == "moments" else ("error", "min")
+        column, best = ("score", "max") if name == "moments" else ("error", "min")
         assert chosen[column].item() == getattr(table[column], best)()
 
 
@@ -190,7 +198,8 @@ def test_sir_equals_r_dr_on_its_slices(reference_folder):
             reference_folder / f"{tag}_dr_sir_evalues.csv", delimiter=","
         )
         for k in (1, 2, 3, 4):
-            model = SIR(n_directions=k, n_slices=10).fit(table[:, 1:], table[:, 0])
+            model = SIR(n_directions=k, kernel=Slices(number=10))
+            model.fit(table[:, 1:], table[:, 0])
             assert subspace_distance(model.directions_, expected[:, :k]) < 1e-6
         np.testing.assert_allclose(model.eigenvalues_, values[:4], rtol=1e-6)
 

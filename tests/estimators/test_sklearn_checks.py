@@ -5,7 +5,18 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR
+import fedsdr
+from fedsdr import (
+    SIR,
+    SSIR,
+    SSIRCV,
+    FedPCA,
+    FedSSIR,
+    FedSVD,
+    LassoSIR,
+    PaperFedSSIR,
+    Slices,
+)
 
 ESTIMATORS = [
     FedPCA(),
@@ -14,7 +25,9 @@ ESTIMATORS = [
     FedSVD(),
     FedSVD(1, center="site", recover_rows=True, block_size=8, random_state=0),
     LassoSIR(),
-    LassoSIR(1, n_slices=5, screening=True, standardize=False, random_state=0),
+    LassoSIR(
+        1, kernel=Slices(number=5), screening=True, standardize=False, random_state=0
+    ),
     SIR(),
     SIR(n_directions=1, kernel="smooth"),
     SSIR(),
@@ -23,10 +36,25 @@ ESTIMATORS = [
     FedSSIR(n_directions="bic", penalty="moments", kernel="slices", random_state=0),
     FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
     FedSSIR(n_directions=1, refit=0.3),
-    FedSSIR(protocol="paper", tol=1e-2, random_state=0),
+    PaperFedSSIR(tol=1e-2, random_state=0),
+    PaperFedSSIR(
+        1,
+        penalty="universal",
+        kernel="smooth",
+        standardize=True,
+        tol=1e-2,
+        random_state=0,
+    ),
     SSIRCV(),
     SSIRCV(2, as_shipped=True, n_folds=2, penalties=[0.5, 1.0], max_iter=100),
 ]
+
+
+def test_every_public_estimator_is_checked() -> None:
+    public = [getattr(fedsdr, name) for name in fedsdr.__all__]
+    classes = {one for one in public if isinstance(one, type)}
+    estimators = {one for one in classes if issubclass(one, BaseEstimator)}
+    assert {type(one) for one in ESTIMATORS} == estimators
 
 
 # The checks feed tiny and meaningless data, about which the estimators rightly warn.

@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.protocols.secure import OpenGate, SecureSite, Study
+from fedsdr.disclosure import OpenGate
+from fedsdr.method import Terms
+from fedsdr.protocols.secure import AgreedStudy, SecureSite
+from fedsdr.questions import MomentsOf
 from fedsdr.rows import MemoryRows
+from fedsdr.rows import Rows as AnyRows
 from fedsdr.secure_sum import FixedPoint, Identity
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -45,7 +48,7 @@ class Consortium:
         self.identities = {name: Identity.generate() for name in rows}
         roster = {name: own.public for name, own in self.identities.items()}
         columns = tuple(f"{prefix}{j}" for j in range(n_features))
-        self.study = Study(
+        self.study = AgreedStudy(
             "test",
             columns,
             "y",
@@ -68,9 +71,19 @@ class Consortium:
 
     def expected(self, names: Any = None) -> np.ndarray:
         """Sum of the sites' moments, in the open."""
-        return sum(
-            MemoryRows(*self.rows[name], np.random.default_rng(7), name).moments(
-                self.study.terms
-            )
+        own = [
+            MemoryRows(*self.rows[name], np.random.default_rng(7), name)
             for name in (self.rows if names is None else names)
-        )
+        ]
+        return sum(packed_moments(rows, self.study.terms) for rows in own)
+
+    @property
+    def n_values(self) -> int:
+        """Length of the sum of moments."""
+        return MomentsOf(self.study.terms).n_values
+
+
+def packed_moments(rows: AnyRows, terms: Terms) -> np.ndarray:
+    """Compute what a site adds, as it would travel."""
+    question = MomentsOf(terms)
+    return question.pack(question.compute(rows))

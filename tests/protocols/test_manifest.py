@@ -12,12 +12,10 @@ from tools.messages_page import MESSAGES, messages_page
 
 from fedsdr.exceptions import Refusal
 from fedsdr.peers.fed_svd import SvdTerms, svd_schema
-from fedsdr.protocols.schema import FieldSpec, MessageSpec
+from fedsdr.protocols.schema import MAX_ITEMS, MAX_TEXT, FieldSpec, MessageSpec
 from fedsdr.protocols.secure import secure_schema
-from fedsdr.protocols.sums import sums_schema
 from fedsdr.secure_sum.round_secrets import seal
 from fedsdr.secure_sum.sharing import split
-from fedsdr.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,8 +184,33 @@ def test_a_bool_is_no_number() -> None:
     refused(spec, {"n_rows": np.int64(1), "n_features": 2})
 
 
+def test_names_have_a_length() -> None:
+    spec = MESSAGES.message("secure.confirm", "request")
+    survivors = {"round": "1", "survivors": ["east", "x" * MAX_TEXT]}
+    MESSAGES.check(spec.name, spec.direction, survivors)
+    for name in ("", "x" * (MAX_TEXT + 1), 1):
+        refused(spec, {**survivors, "round": name})
+        refused(spec, {**survivors, "survivors": ["east", name]})
+        signed = {"round": "1", "signatures": {name: bytes(64)}}
+        refused(MESSAGES.message("secure.unmask", "request"), signed)
+
+
+def test_lists_and_mappings_have_a_length() -> None:
+    names = [str(number) for number in range(MAX_ITEMS + 1)]
+    for fits, listed in ((True, names[1:]), (False, names)):
+        for message, content in (
+            ("secure.confirm", {"survivors": listed}),
+            ("secure.unmask", {"signatures": dict.fromkeys(listed, bytes(64))}),
+        ):
+            payload = {"round": "1", **content}
+            if fits:
+                MESSAGES.check(message, "request", payload)
+            else:
+                refused(MESSAGES.message(message, "request"), payload)
+
+
 def test_unknown_messages_are_refused() -> None:
-    for name, direction in [("sums.rows", "reply"), ("sums.moments", "both")]:
+    for name, direction in [("secure.rows", "reply"), ("secure.masked", "both")]:
         with pytest.raises(Refusal):
             MESSAGES.check(name, direction, {})  # type: ignore[arg-type]
 
@@ -222,7 +245,7 @@ def test_an_explanation_shows_no_value() -> None:
 def test_the_page_is_the_manifest() -> None:
     page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
     assert page == messages_page(), (
-        "run: python -m fedsdr.protocols.manifest > docs/messages.md"
+        "run: python -m tools.messages_page > docs/messages.md"
     )
 
 
@@ -236,11 +259,9 @@ def test_every_field_says_what_it_is_and_who_reads_it() -> None:
             assert "|" not in field.formula + field.seen_by + field.type_text
 
 
-@pytest.mark.parametrize(
-    ("record", "terms"), [(sums_schema.TERMS, Terms), (svd_schema.TERMS, SvdTerms)]
-)
-def test_terms_have_the_fields_that_protocols_agree_on(record, terms) -> None:
-    assert [one.name for one in record.fields] == [one.name for one in fields(terms)]
+def test_terms_have_the_fields_that_protocols_agree_on() -> None:
+    listed = [one.name for one in svd_schema.TERMS.fields]
+    assert listed == [one.name for one in fields(SvdTerms)]
 
 
 def test_boxes_and_shares_have_the_length_that_the_secure_sum_gives_them() -> None:

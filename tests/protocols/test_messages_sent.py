@@ -7,17 +7,13 @@ import pytest
 from tests.protocols.studies import Consortium, make_rows
 from tools.messages_page import MESSAGES
 
-from fedsdr import FedSSIR
-from fedsdr.estimators.sites import split_sites
+from fedsdr import HoldOut, PaperFedSSIR
 from fedsdr.peers.fed_svd import SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd
+from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.protocols.sums import PlainSite, PlainSum, SumsCoordinator
-from fedsdr.selection import Choices, estimate
 from fedsdr.simulate import make_setting
-from fedsdr.terms import Terms
-from fedsdr.transports import InProcess, Transcript
+from fedsdr.transports import Transcript
 
 ASKERS = ("coordinator", "authority", "server")
 
@@ -51,12 +47,13 @@ def test_the_secure_sum() -> None:
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
         return None if (name, site) == lost else packed
 
-    group = Consortium(make_rows(5), fault=fault, validation_fraction=0.3)
+    held_out = {"validation_fraction": 0.3, "max_candidates": 2}
+    group = Consortium(make_rows(5), fault=fault, **held_out)
     add = SecureSum(group.transport, group.study)
     add.agree()
-    add("moments", {}, group.study.terms.n_values)
+    add.add("moments", {}, group.n_values)
     bases = [np.eye(4)[:, :1], np.eye(4)[:, :2]]
-    add("errors", {"bases": bases}, len(bases))
+    add.add("errors", {"bases": bases}, len(bases))
     add.publish(
         {
             "directions": bases[0],
@@ -75,25 +72,10 @@ def test_the_secure_sum() -> None:
     assert met(group.transport.transcript) == listed("secure")
 
 
-def test_the_plain_sums(data) -> None:
-    rows = split_sites(data.X, data.y, data.sites, np.random.default_rng(0))
-    terms = Terms(6, max_votes=3, n_folds=2, validation_fraction=0.3)
-    transcript = Transcript()
-    sites = {name: PlainSite(own) for name, own in rows.items()}
-    transport = InProcess(sites, transcript=transcript, on_error="raise")
-    add = PlainSum(transport, list(rows), terms)
-    evidence = SumsCoordinator(add, terms).evidence()
-    estimate(evidence, Choices(1, penalty="holdout"), np.random.default_rng(0))
-    assert met(transcript) == listed("sums")
-
-
 def test_the_papers_protocol(data, monkeypatch) -> None:
     transcript = Transcript()
     monkeypatch.setattr(paper_runs, "Transcript", lambda **_: transcript)
-    model = FedSSIR(
-        "votes", penalty="holdout", kernel="slices", protocol="paper",
-        n_penalties=2, tol=0.1, random_state=0,
-    )  # fmt: skip
+    model = PaperFedSSIR(penalty=HoldOut(penalties=2), tol=0.1, random_state=0)
     model.fit(data.X, data.y, sites=data.sites)
     assert met(transcript) == listed("paper")
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr import FedSSIR, InputError
+from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError, Refusal
-from fedsdr.protocols.secure import Folder, SecureSite, SecureSum
+from fedsdr.protocols.secure import SecureSite, SecureSum, SumFolder
 from fedsdr.protocols.secure.secure_coordinator import check_counts
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
-from fedsdr.terms import Terms
 
 RESULT = {
     "directions": np.eye(4)[:, :1],
@@ -37,7 +37,7 @@ STAGES = ("keys", "shares", "masked", "confirm", "unmask")
 def add_moments(consortium: Consortium, **options: Any) -> tuple[np.ndarray, SecureSum]:
     add = SecureSum(consortium.transport, consortium.study, **options)
     add.agree()
-    return add("moments", {}, consortium.study.terms.n_values), add
+    return add.add("moments", {}, consortium.n_values), add
 
 
 @settings(max_examples=25)
@@ -136,7 +136,7 @@ def test_two_sites_are_too_few() -> None:
 
 
 def test_a_study_that_was_interrupted_goes_on(tmp_path: Any) -> None:
-    terms = {"validation_fraction": 0.3}
+    terms = {"validation_fraction": 0.3, "max_candidates": 1}
     cut = {"secure.masked"}
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
@@ -144,22 +144,22 @@ def test_a_study_that_was_interrupted_goes_on(tmp_path: Any) -> None:
 
     consortium = Consortium(make_rows(4), fault=fault, **terms)
     with pytest.raises(IncompleteError):
-        add_moments(consortium, state=Folder(tmp_path))
+        add_moments(consortium, state=SumFolder(tmp_path))
     cut.clear()
-    found, _ = add_moments(consortium, state=Folder(tmp_path))
+    found, _ = add_moments(consortium, state=SumFolder(tmp_path))
     before = consortium.transport.transcript.rounds
     # A new coordinator finds the sum on disk and asks for what is missing only.
-    again, add = add_moments(consortium, state=Folder(tmp_path))
+    again, add = add_moments(consortium, state=SumFolder(tmp_path))
     np.testing.assert_array_equal(again, found)
     assert set(add.survivors) == set(consortium.rows)
     assert consortium.transport.transcript.rounds == before + 1
-    errors = add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+    errors = add.add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
     assert errors.shape == (1,)
     assert consortium.transport.transcript.rounds == before + 6
 
 
 def test_a_damaged_state_is_said(tmp_path: Any) -> None:
-    folder = Folder(tmp_path)
+    folder = SumFolder(tmp_path)
     folder.save("moments", {"a": 1})
     assert folder.load("moments") == {"a": 1}
     (tmp_path / "moments.round").write_bytes(b"\xff")
@@ -216,7 +216,7 @@ def test_candidates_are_asked_for_only_where_the_study_holds_rows_out() -> None:
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     with pytest.raises(IncompleteError, match="not one that this protocol has"):
-        add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
+        add.add("errors", {"bases": [np.eye(4)[:, :1]]}, 1)
 
 
 def test_the_result_reaches_every_site() -> None:
@@ -250,8 +250,8 @@ def test_no_mask_is_used_in_two_rounds() -> None:
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Any) -> None:
     first, second = Consortium(make_rows(3)), Consortium(make_rows(3))
-    add_moments(first, state=Folder(tmp_path))
-    add_moments(second, state=Folder(tmp_path))
+    add_moments(first, state=SumFolder(tmp_path))
+    add_moments(second, state=SumFolder(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2
     for file in tmp_path.iterdir():
         assert file.stat().st_mode & 0o777 == 0o600
@@ -260,7 +260,7 @@ def test_a_folder_of_another_study_is_refused(tmp_path: Any) -> None:
     one.write_bytes(two.read_bytes())
     two.write_bytes(content)
     with pytest.raises(InputError, match="another study"):
-        add_moments(first, state=Folder(tmp_path))
+        add_moments(first, state=SumFolder(tmp_path))
 
 
 @pytest.mark.parametrize("stage", ["keys", "shares", "masked", "confirm", "unmask"])
@@ -287,7 +287,7 @@ def test_a_reply_that_was_changed_on_the_way_is_a_lost_site(stage: str) -> None:
     add = SecureSum(exchange, consortium.study)
     add.agree()
     try:
-        found = add("moments", {}, consortium.study.terms.n_values)
+        found = add.add("moments", {}, consortium.n_values)
     except IncompleteError:
         # Boxes that do not open are seen by the other sites, which then refuse.
         assert stage == "shares"
@@ -318,16 +318,89 @@ def test_other_units_at_one_site_are_another_study() -> None:
         [np.full((4, 1), 1e13)],
         [np.full((4, 1), np.inf)],
         [np.eye(4)[:, :1]] * 101,
-        [np.zeros((3, 1))],
         [np.zeros((4, 5))],
     ],
 )
 def test_candidates_beyond_what_was_agreed_are_refused(bases: Any) -> None:
-    consortium = Consortium(make_rows(3), validation_fraction=0.3)
+    consortium = Consortium(make_rows(3), validation_fraction=0.3, max_candidates=100)
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     with pytest.raises(IncompleteError, match="not one that this protocol has"):
-        add("errors", {"bases": bases}, len(bases))
+        add.add("errors", {"bases": bases}, len(bases))
+
+
+def test_a_request_that_the_schema_does_not_allow_is_not_sent() -> None:
+    consortium = Consortium(make_rows(3), validation_fraction=0.3)
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    request = {"bases": [np.zeros((3, 1))]}
+    with pytest.raises(Refusal, match=r"request secure\.keys") as caught:
+        add("errors", request, 1)
+    assert caught.value.code == "MALFORMED"
+    with pytest.raises(Refusal, match=r"request secure\.result"):
+        add.publish({**RESULT, "rows": np.ones((5, 4))})
+    names = {message.name for message in consortium.transport.transcript.messages}
+    assert names == {"secure.agree"}
+    # A site refuses it as well, whoever sends it.
+    asked = {"round": "1", "statistic": "errors", "request": request}
+    with pytest.raises(Refusal) as caught:
+        consortium.sites["site-00"].handle("secure.keys", asked)
+    assert caught.value.code == "MALFORMED"
+
+
+MALFORMED = [
+    None,
+    [],
+    {},
+    {"other": 1},
+    lambda reply: {**reply, "rows": np.ones((5, 4))},
+    lambda reply: dict.fromkeys(reply),
+    lambda reply: {name: _longer(value) for name, value in reply.items()},
+]
+
+
+def _longer(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value + b"."
+    if isinstance(value, np.ndarray):
+        return np.concatenate([value, value])
+    return {site: own + b"." for site, own in value.items()}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("reply", MALFORMED)
+def test_a_site_whose_reply_is_malformed_is_lost(stage: str, reply: Any) -> None:
+    consortium = Consortium(make_rows(5, n_features=2), threshold=4)
+    inner = consortium.transport
+
+    def exchange(name: str, payloads: Any, timeout: float) -> Any:
+        replies, failures = inner(name, payloads, timeout)
+        if name == f"secure.{stage}":
+            own = replies["site-01"]
+            replies["site-01"] = reply(own) if callable(reply) else reply
+        return replies, failures
+
+    add = SecureSum(exchange, consortium.study)
+    add.agree()
+    found = add("moments", {}, consortium.study.terms.n_values)
+    assert add.failures == {"site-01": "MALFORMED"}
+    assert ("site-01" in add.survivors) == (stage in ("confirm", "unmask"))
+    np.testing.assert_allclose(found, consortium.expected(add.survivors), atol=1e-9)
+
+
+def test_a_reply_from_a_site_that_was_not_asked_is_not_read() -> None:
+    consortium = Consortium(make_rows(4), threshold=3)
+    inner = consortium.transport
+
+    def exchange(name: str, payloads: Any, timeout: float) -> Any:
+        replies, failures = inner(name, payloads, timeout)
+        return {**replies, "site-99": next(iter(replies.values()))}, failures
+
+    add = SecureSum(exchange, consortium.study)
+    assert set(add.agree()) == set(consortium.rows)
+    add("moments", {}, consortium.study.terms.n_values)
+    assert set(add.survivors) == set(consortium.rows)
+    assert add.failures == {}
 
 
 def test_rows_do_not_show_when_printed() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedsdr.reproduction import compare
-from fedsdr.reproduction.checks import cells_check
+from reproduction import compare
+from reproduction.checks import cells_check
 
 
 def results(method: str, **measures: list[float]) -> pd.DataFrame:

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 
 from fedsdr.exceptions import InputError
-from fedsdr.reproduction import Experiment, paper_table
-from fedsdr.reproduction.error_rate import ACTIVE, CONDITIONS, fit_lines
-from fedsdr.reproduction.error_rate import EXPERIMENT as ERROR_RATE
-from fedsdr.reproduction.experiment import FIRST_SEED
-from fedsdr.reproduction.methods import LABELS
-from fedsdr.reproduction.mixture_rows import ratios
-from fedsdr.reproduction.registry import experiment_names, find_experiment
+from reproduction import Experiment, paper_table
+from reproduction.experiment import FIRST_SEED
+from reproduction.experiments.error_rate import ACTIVE, CONDITIONS, fit_lines
+from reproduction.experiments.error_rate import EXPERIMENT as ERROR_RATE
+from reproduction.experiments.mixture_rows import ratios
+from reproduction.methods import LABELS
+from reproduction.registry import experiment_names, find_experiment
 
 SIMULATIONS = (
     "table1",

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedsdr.reproduction import paper_table
-from fedsdr.reproduction.credit import FLOOR, standardize_sites
-from fedsdr.reproduction.experiment import Task
-from fedsdr.reproduction.real_data import compare_pairs
-from fedsdr.reproduction.registry import find_experiment
+from reproduction import paper_table
+from reproduction.experiment import Task
+from reproduction.experiments.credit import FLOOR, standardize_sites
+from reproduction.real_data import compare_pairs
+from reproduction.registry import find_experiment
 
 METRICS = {"credit": "accuracy", "communities": "error"}
 

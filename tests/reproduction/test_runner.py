@@ -2,13 +2,14 @@ import json
 from dataclasses import replace
 
 import joblib
+import pandas as pd
 import pytest
 from tests.reproduction.tiny import TINY, draw_number
 
 from fedsdr.exceptions import InputError
-from fedsdr.reproduction.page import read_results, write_verdict
-from fedsdr.reproduction.records import Records
-from fedsdr.reproduction.runner import forget, run_missing
+from reproduction.page import read_results, write_verdict
+from reproduction.records import Records
+from reproduction.runner import forget, run_missing
 
 
 def test_any_backend_of_joblib_will_do(tmp_path) -> None:
@@ -17,7 +18,7 @@ def test_any_backend_of_joblib_will_do(tmp_path) -> None:
     for backend in ("threading", "multiprocessing"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
             run_missing(TINY, tmp_path / backend, runs=2)
-        frame = Records(tmp_path / backend / "results.csv", TINY.measures).read()
+        frame = Records(tmp_path / backend, TINY.measures).read()
         seen.append(frame.sort_values("value").value.tolist())
     assert len(seen[0]) == 16
     assert seen[0] == seen[1]
@@ -61,7 +62,7 @@ def fail_once_in_two(task):
 def test_an_error_is_written_down_and_tried_again(tmp_path) -> None:
     shaky = replace(TINY, run=fail_once_in_two)
     assert run_missing(shaky, tmp_path / "tiny", jobs=1, runs=2).failed == 8
-    frame = Records(tmp_path / "tiny" / "results.csv", TINY.measures).read()
+    frame = Records(tmp_path / "tiny", TINY.measures).read()
     assert set(frame.failed) == {"", "InputError: no, thank you"}
     assert len(read_results(TINY, tmp_path)) == 8
     again = run_missing(TINY, tmp_path / "tiny", jobs=1, runs=2)
@@ -86,8 +87,8 @@ def test_unknown_methods_are_refused() -> None:
 
 def test_a_verdict_says_how_much_the_paper_ran_and_what_is_missing(tmp_path) -> None:
     tiny = replace(TINY, paper_runs=4, labels={"a": "the first"})
-    records = Records(tmp_path / "tiny" / "results.csv", tiny.measures)
-    records.path.parent.mkdir()
+    records = Records(tmp_path / "tiny", tiny.measures)
+    records.journal.parent.mkdir()
     for task in tiny.tasks(2, ["a"])[:5]:
         row = {"value": 0.5, "double": 1.0, "seconds": 1800.0, "commit": "abc"}
         where = zip(("condition", "setting", "method", "run"), task.key, strict=True)
@@ -101,13 +102,29 @@ def test_a_verdict_says_how_much_the_paper_ran_and_what_is_missing(tmp_path) -> 
     assert "hours to go" not in (tmp_path / "tiny" / "verdict.md").read_text()
 
 
-def test_a_line_with_another_seed_does_not_count(tmp_path) -> None:
+def test_a_row_with_another_seed_does_not_count(tmp_path) -> None:
     run_missing(TINY, tmp_path, jobs=1, runs=1)
-    records = Records(tmp_path / "results.csv", TINY.measures)
-    text = records.path.read_text()
-    seed = str(records.read().seed[0])
-    records.path.write_text(text.replace(seed, "12345"))
+    results = tmp_path / "results.parquet"
+    frame = pd.read_parquet(results)
+    seed = frame.seed[0]
+    frame["seed"] = frame.seed.replace(seed, 12345)
+    frame.to_parquet(results, index=False)
     # Both methods of that cell, since they see the same data.
     assert run_missing(TINY, tmp_path, jobs=1, runs=1).done == 2
-    assert records.path.read_text().startswith(text.replace(seed, "12345"))
-    assert seed in records.path.read_text()
+    now = pd.read_parquet(results)
+    kept = frame[frame.seed != 12345].reset_index(drop=True)
+    pd.testing.assert_frame_equal(now[:-2], kept)
+    assert now.seed[-2:].tolist() == [seed, seed]
+
+
+def test_results_are_one_file_also_after_an_interruption(tmp_path) -> None:
+    def interrupt(progress) -> None:
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_missing(TINY, tmp_path, jobs=1, report=interrupt)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "config.json", "results.parquet",
+    }  # fmt: skip
+    assert len(pd.read_parquet(tmp_path / "results.parquet")) == 3

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fedsdr.reproduction import Check, Experiment, Task, Verdict
-from fedsdr.reproduction.runner import run_missing
+from reproduction import Check, Experiment, Task, Verdict
+from reproduction.runner import run_missing
 
 LOG = "FEDSDR_TINY_LOG"
 
@@ -43,4 +43,10 @@ TINY = Experiment(
 )
 
 if __name__ == "__main__":
-    run_missing(TINY, Path(sys.argv[1]), jobs=int(sys.argv[2]), command="tiny")
+    run_missing(
+        TINY,
+        Path(sys.argv[1]),
+        jobs=int(sys.argv[2]),
+        methods=list(sys.argv[3]),
+        command="tiny",
+    )

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.protocols.studies import Consortium, make_rows
+from tests.protocols.studies import Consortium, make_rows, packed_moments
 
 from fedsdr.data import open_source, read_rows
-from fedsdr.disclosure import Ledger, Policy
+from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError
-from fedsdr.protocols.secure import RuleGate, SecureSite, SecureSum
+from fedsdr.method import Pairs, Slices, Smooth, Terms
+from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
-from fedsdr.terms import Terms
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -42,7 +43,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray) -> None:
     )
 
 
-@pytest.mark.parametrize("kernel", ["smooth", "slices", "pairs"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(size=5), Pairs()])
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -62,14 +63,14 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
     terms = Terms(
         3,
         kernel=kernel,
-        slice_size=5,
         discrete=discrete,
         n_folds=3,
         max_votes=2,
         validation_fraction=0.25,
+        max_candidates=5,
     )
     own, streamed = twins(X, y, size, memory)
-    assert_close(streamed.moments(terms), own.moments(terms))
+    assert_close(packed_moments(streamed, terms), packed_moments(own, terms))
     np.testing.assert_array_equal(streamed.hold_out(terms), own.hold_out(terms))
     bases = [rng.normal(size=(3, k)) for k in (1, 2, 0, 3, 1)]
     assert_close(streamed.errors(terms, bases), own.errors(terms, bases))
@@ -82,14 +83,15 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
 def test_facts_are_those_of_rows_in_memory(memory, rng, tmp_path) -> None:
     X = np.column_stack([rng.normal(size=90), np.arange(90) < 4, np.ones(90)])
     own, streamed = twins(X, X[:, 0].round(), 7, memory)
-    gate = Ledger(tmp_path / "ledger")
+    ledger = Ledger(tmp_path / "ledger")
     seen = [
         rows.observe(
-            RuleGate(Policy(), gate)._gate.observe,
+            observe,
             own.columns,
             discrete=True,
-            kernel="smooth",
+            kernel=Smooth(),
             n_folds=3,
+            fingerprint=ledger.fingerprint,
         )
         for rows in (own, streamed)
     ]
@@ -108,7 +110,7 @@ def test_gaps_are_filled_alike(rng) -> None:
         assert_close(streamed.totals([1, 2]), own.totals([1, 2]))
         for rows in (own, streamed):
             rows.fill([1, 2], np.array([value, 0.0]))
-        assert_close(streamed.moments(terms), own.moments(terms))
+        assert_close(packed_moments(streamed, terms), packed_moments(own, terms))
 
 
 @pytest.mark.parametrize(
@@ -134,17 +136,17 @@ def test_values_that_cannot_be_summed(bad, rng) -> None:
             y[7] = bad
         for rows in twins(X, y, 4):
             with pytest.raises(InputError, match="beyond all measure"):
-                rows.moments(Terms(3))
+                rows.check(Terms(3))
 
 
 def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
     X = rng.normal(size=(9, 3))
     for rows in twins(X, np.ones(9), 4):
         with pytest.raises(SiteError, match="'north' has a constant y"):
-            rows.moments(Terms(3, strict=True))
+            rows.summarize_parts(Terms(3, strict=True))
     for rows in twins(X, np.array(list("abcabcabc")), 4):
         with pytest.raises(InputError, match="numeric y"):
-            rows.moments(Terms(3))
+            rows.summarize_parts(Terms(3))
 
 
 # --- a study --------------------------------------------------------------------------
@@ -153,7 +155,7 @@ def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
 def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     """One site reads its rows from a file while the study goes on."""
     rows = make_rows(4, n_rows=80)
-    gate = lambda _: RuleGate(Policy(min_rows=10))  # noqa: E731
+    gate = lambda _: ReleaseGate(Policy(min_rows=10))  # noqa: E731
     study = Consortium(rows, gate=gate, n_folds=2)
     X, y = rows["site-00"]
     names = [*study.study.columns, "y"]
@@ -178,10 +180,12 @@ def test_a_streamed_site_takes_part_in_a_study(tmp_path) -> None:
     )
     add = SecureSum(study.transport, study.study)
     add.agree()
-    assert_close(add("moments", {}, study.study.terms.n_values), study.expected())
+    assert_close(add.add("moments", {}, study.n_values), study.expected())
     assert set(add.survivors) == set(rows)
     with pytest.raises(Refusal, match="ROWS"):
-        RuleGate(Policy(min_rows=1000)).inspect(study.study, streamed)
+        ReleaseGate(Policy(min_rows=1000)).inspect(
+            study.study.first_release(), partial(study.study.observe, streamed)
+        )
 
 
 def test_batches_of_wide_rows_are_short() -> None:
@@ -198,7 +202,8 @@ from pathlib import Path
 import numpy as np
 from fedsdr.data import open_source, read_rows
 from fedsdr.rows import StreamedRows
-from fedsdr.terms import Terms
+from fedsdr.method import Terms, read_parameter
+from fedsdr.questions import MomentsOf
 
 folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]
 names = [f"x{j}" for j in range(150)]
@@ -218,7 +223,8 @@ def sums(n_batches):
                 return
             yield batch
     rows = StreamedRows(read, np.random.default_rng(0), memory=1 << 22)
-    rows.moments(Terms(150, kernel=how, n_folds=2))
+    question = MomentsOf(Terms(150, read_parameter("kernel", how), n_folds=2))
+    question.pack(question.compute(rows))
 
 
 # Libraries and the parser's own buffers are there after a few batches.

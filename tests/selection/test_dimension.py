@@ -2,21 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.selection.pooled import pooled
 
 from fedsdr.exceptions import InputError
-from fedsdr.selection import bic_dimension, elect_dimension, sparse_dimension
-from fedsdr.selection.universal import universal_penalty
-from fedsdr.simulate import make_setting
-from fedsdr.summaries import Summary, summarize
-
-
-def pooled(setting: int, n: int, seed: int, kernel: str = "smooth") -> Summary:
-    data = make_setting(setting, n_per_site=n, n_features=60, random_state=seed)
-    total = sum(
-        summarize(data.X[data.sites == i], data.y[data.sites == i], kernel=kernel)
-        for i in range(10)
-    )
-    return total.scaled(np.sqrt(np.diag(total.sigma)))
+from fedsdr.selection import add_directions, bic_dimension, elect_dimension
+from fedsdr.selection.penalties import universal_penalty
+from fedsdr.summaries import Slices, Smooth, summarize
 
 
 def test_bic_is_the_criterion_of_the_paper() -> None:
@@ -49,9 +40,10 @@ def test_votes_take_the_mode_and_break_ties_at_random() -> None:
 
 @pytest.mark.parametrize(("setting", "truth"), [(1, 1), (3, 2), (5, 1), (6, 2)])
 def test_sparse_test_finds_the_dimension(setting: int, truth: int) -> None:
-    total = pooled(setting, 200, seed=1)
+    total = pooled(setting, 1, n_per_site=200)
     rho = universal_penalty(60, total.n_rows)
-    solution, tests = sparse_dimension(total, rho, 5, 1e-6)
+    by_bic = bic_dimension(total.kernel, total.n_rows, 5)
+    solution, tests = add_directions(total, rho, by_bic, 5, 1e-6)
     assert solution.n_directions == truth
     assert [test.accepted for test in tests] == [True] * truth + [False]
 
@@ -60,15 +52,17 @@ def test_noise_is_rarely_taken_for_a_second_direction(rng) -> None:
     accepted = 0
     for _ in range(20):
         X, y = rng.normal(size=(500, 30)), rng.normal(size=500)
-        total = summarize(X, y, kernel="smooth")
+        total = summarize(X, y, kernel=Smooth())
         total = total.scaled(np.sqrt(np.diag(total.sigma)))
         rho = min(universal_penalty(30, 500), 0.5 * np.diag(total.kernel).max())
-        accepted += sparse_dimension(total, rho, 3, 1e-4)[0].n_directions > 1
+        by_bic = bic_dimension(total.kernel, 500, 3)
+        solution, _ = add_directions(total, rho, by_bic, 3, 1e-4)
+        accepted += solution.n_directions > 1
     assert accepted <= 1
 
 
 def test_noise_floor_is_what_noise_gives_on_average(rng) -> None:
-    for kernel in ("smooth", "slices"):
+    for kernel in (Smooth(), Slices()):
         parts = [
             summarize(rng.normal(size=(80, 40)), rng.normal(size=80), kernel=kernel)
             for _ in range(25)

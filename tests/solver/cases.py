@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fedsdr.method import Slices
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
 
@@ -31,7 +32,9 @@ def pooled_setting(
     )
     size = min(20, n_per_site // 2)
     rows = [data.sites == site for site in range(n_sites)]
-    total = sum(summarize(data.X[own], data.y[own], slice_size=size) for own in rows)
+    total = sum(
+        summarize(data.X[own], data.y[own], kernel=Slices(size=size)) for own in rows
+    )
     return Case(total.sigma, total.kernel, data.n_directions)
 
 
@@ -45,7 +48,7 @@ def random_case(
     mixing = np.eye(n_features) + 0.3 * rng.normal(size=(n_features, n_features))
     X = rng.normal(size=(n_rows, n_features)) @ mixing
     y = X[:, 0] + np.exp(0.5 * X[:, -1]) + 0.3 * rng.normal(size=n_rows)
-    summary = summarize(X, y, n_slices=min(5, n_rows // 2))
+    summary = summarize(X, y, kernel=Slices(number=min(5, n_rows // 2)))
     return Case(summary.sigma, summary.kernel, n_directions)
 
 

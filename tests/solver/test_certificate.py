@@ -6,7 +6,6 @@ from tests.solver.cases import Case, objective, random_case, random_feasible
 
 from fedsdr.exceptions import InputError
 from fedsdr.solver import certify, solve
-from fedsdr.solver.certificate import relative_gap
 
 seeds = st.integers(0, 2**32 - 1)
 directions = st.integers(1, 4)
@@ -115,17 +114,3 @@ def test_matrices_of_another_size_are_refused() -> None:
         certify(eye, eye, 1, 0.1, np.eye(2))
     with pytest.raises(InputError, match=r"dual has shape \(2, 2\), expected \(3, 3\)"):
         certify(eye, eye, 1, 0.1, eye, np.eye(2))
-
-
-@pytest.mark.parametrize(
-    ("upper", "lower", "expected"),
-    [
-        (0.0, 0.0, 0.0),
-        (-1.0, -2.0, 0.5),
-        (-1.0, -1.0 + 1e-16, 0.0),
-        (0.0, -np.inf, np.inf),
-        (0.1, 0.0, np.inf),
-    ],
-)
-def test_relative_gap_by_hand(upper: float, lower: float, expected: float) -> None:
-    assert relative_gap(upper, lower) == expected

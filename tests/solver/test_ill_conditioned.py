@@ -9,7 +9,7 @@ import pytest
 from tests.solver.cases import Case
 
 from fedsdr.solver import certify, penalty_max, solve, solve_path
-from fedsdr.summaries import summarize
+from fedsdr.summaries import Kernel, Slices, Smooth, summarize
 
 NOT_PREDICTORS = ["state", "county", "community", "communityname", "fold"]
 TARGET = "ViolentCrimesPerPop"
@@ -55,7 +55,7 @@ def test_correlated_columns_are_certified(
     X = design(rng)
     X /= X.std(axis=0)
     y = X[:, 3] - X[:, 40] + np.exp(X[:, 20]) + 0.5 * rng.normal(size=800)
-    case = standardised(summarize(X, y, n_slices=10), n_directions)
+    case = standardised(summarize(X, y, kernel=Slices(number=10)), n_directions)
     assert np.linalg.cond(case.sigma) > 5e3
     assert_certified(case, share * penalty_max(case.kernel), max_iter=5000)
 
@@ -71,7 +71,7 @@ def communities(data_folder: Path) -> pd.DataFrame:
     return table.dropna(axis="columns")
 
 
-def pooled(table: pd.DataFrame, kernel: str, n_directions: int) -> Case:
+def pooled(table: pd.DataFrame, kernel: Kernel, n_directions: int) -> Case:
     total = sum(
         summarize(
             rows.drop(columns=[*NOT_PREDICTORS, TARGET], errors="ignore"),
@@ -86,9 +86,9 @@ def pooled(table: pd.DataFrame, kernel: str, n_directions: int) -> Case:
 # The last is about the penalty that FedSSIR takes on these rows.
 @pytest.mark.parametrize("penalty", [0.3, 0.1, 0.046])
 @pytest.mark.parametrize("n_directions", [1, 2, 3])
-@pytest.mark.parametrize("kernel", ["smooth", "slices"])
+@pytest.mark.parametrize("kernel", [Smooth(), Slices()])
 def test_every_second_community_is_certified(
-    communities: pd.DataFrame, kernel: str, n_directions: int, penalty: float
+    communities: pd.DataFrame, kernel: Kernel, n_directions: int, penalty: float
 ) -> None:
     case = pooled(communities.iloc[::2], kernel, n_directions)
     assert case.sigma.shape == (100, 100)
@@ -99,7 +99,7 @@ def test_every_second_community_is_certified(
 def test_a_path_through_all_communities_is_certified(
     communities: pd.DataFrame,
 ) -> None:
-    case = pooled(communities, "smooth", 1)
+    case = pooled(communities, Smooth(), 1)
     path = solve_path(*case, n_penalties=8, min_ratio=0.05, max_iter=10_000)
     for solution in path:
         proof = certify(*case, solution.penalty, solution.pi, solution.dual)

@@ -31,14 +31,6 @@ def test_a_path_is_its_single_solutions() -> None:
         np.testing.assert_array_equal(solution.active, alone.active)
 
 
-def test_the_paper_s_admm_follows_a_path_as_well(rng: np.random.Generator) -> None:
-    case = random_case(rng, 8, 200, 1)
-    literal = solve_path(*case, [0.3, 0.1], method="admm", tol=1e-5)
-    ours = solve_path(*case, [0.3, 0.1])
-    for a, b in zip(literal, ours, strict=True):
-        assert a.objective == pytest.approx(b.objective, rel=2e-5)
-
-
 def test_the_grid_is_geometric_below_penalty_max() -> None:
     kernel = np.diag([2.0, 1.0])
     grid = penalty_grid(kernel, 5, 0.1)

@@ -3,7 +3,8 @@ import pytest
 from tests.solver.cases import random_case, random_feasible
 
 from fedsdr.exceptions import InputError
-from fedsdr.solver import Problem
+from fedsdr.solver import Problem, penalty_max
+from fedsdr.solver.problem import relative_gap
 
 EYE = np.eye(3)
 
@@ -86,3 +87,27 @@ def test_few_rows_are_recognised_as_singular(rng: np.random.Generator) -> None:
     assert not regular.singular
     assert regular.ridge == 0.0
     assert not singular.restrict(np.array([0, 3])).singular
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "expected"),
+    [
+        (0.0, 0.0, 0.0),
+        (-1.0, -2.0, 0.5),
+        (-1.0, -1.0 + 1e-16, 0.0),
+        (0.0, -np.inf, np.inf),
+        (0.1, 0.0, np.inf),
+    ],
+)
+def test_relative_gap_by_hand(upper: float, lower: float, expected: float) -> None:
+    assert relative_gap(upper, lower) == expected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [([[2.0, 0.5], [0.5, 1.0]], 2.0), ([[0.1, -0.5], [-0.5, 0.2]], 0.5)],
+)
+def test_the_largest_penalty_is_the_largest_entry(
+    kernel: list[list[float]], expected: float
+) -> None:
+    assert penalty_max(kernel) == expected

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,9 +7,16 @@ from hypothesis import strategies as st
 from tests.solver.cases import Case, pooled_setting, random_case
 
 from fedsdr.exceptions import ConvergenceWarning, InputError
-from fedsdr.solver import Solution, certify, penalty_max, solve
+from fedsdr.solver import (
+    Problem,
+    Solution,
+    certify,
+    penalty_max,
+    solve,
+    solve_linearized,
+    solve_path,
+)
 from fedsdr.solver.dense import solve_dense
-from fedsdr.solver.problem import Problem
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=20)
@@ -34,24 +43,13 @@ def test_all_methods_find_one_optimum(case: Case, share: float) -> None:
     assert dense.objective == pytest.approx(working_set.objective, rel=2e-6)
 
 
-@pytest.mark.parametrize("share", [0.7, 0.4])
-def test_the_paper_s_admm_finds_it_too(rng: np.random.Generator, share: float) -> None:
-    case = random_case(rng, 15, 200, 2)
-    penalty = share * penalty_max(case.kernel)
-    assert_same(solve(*case, penalty, method="admm"), solve(*case, penalty))
-
-
-@pytest.mark.parametrize("method", ["working-set", "admm"])
 @pytest.mark.parametrize("shares", [(0.5, 0.4), (0.4, 0.5), (0.95, 0.3)])
-def test_warm_is_cold(
-    rng: np.random.Generator, method: str, shares: tuple[float, float]
-) -> None:
+def test_warm_is_cold(rng: np.random.Generator, shares: tuple[float, float]) -> None:
     case = random_case(rng, 15, 200, 2)
     first, second = (share * penalty_max(case.kernel) for share in shares)
     before = solve(*case, first)
-    warm = solve(*case, second, method=method, warm_start=before)
-    cold = solve(*case, second, method=method)
-    assert_same(warm, cold)
+    warm = solve(*case, second, warm_start=before)
+    assert_same(warm, solve(*case, second))
 
 
 def test_a_solution_as_its_own_start_takes_next_to_nothing() -> None:
@@ -150,44 +148,29 @@ def test_duplicated_columns_are_a_singular_problem_like_any_other(
     assert found.objective == pytest.approx(solve(*case, penalty).objective, rel=2e-6)
 
 
-@pytest.mark.parametrize("method", ["working-set", "admm"])
-def test_too_few_iterations_warn_with_the_gap_reached(method: str) -> None:
+def test_too_few_iterations_warn_with_the_gap_reached() -> None:
     case = pooled_setting(3, 10, 100, n_features=40)
-    with pytest.warns(ConvergenceWarning, match=r"relative gap of \d.*asked for 1e-06"):
-        found = solve(*case, 0.02, method=method, max_iter=3)
+    message = r"relative gap of \d.*asked for 1e-06"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        found = solve(*case, 0.02, max_iter=3)
+    assert [record.filename for record in caught] == [__file__]
     assert not found.converged
     assert found.n_iter <= 4
     proof = certify(*case, 0.02, found.pi, found.dual)
     assert proof.gap == pytest.approx(found.gap, rel=1e-6)
 
 
-def test_the_paper_s_rule_stops_without_a_proof_and_says_so() -> None:
-    case = pooled_setting(3, 10, 100, n_features=40)
-    loose = solve(*case, 0.05, method="admm", stop="change", tol=1e-3)
-    strict = solve(*case, 0.05, method="admm", stop="change", tol=1e-5)
-    assert not loose.converged
-    assert loose.gap > 1e-3
-    assert loose.n_iter < strict.n_iter
-    assert strict.gap < loose.gap
-    best = solve(*case, 0.05)
-    assert strict.dual_bound <= best.objective <= strict.objective
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"tol": 0.0}, "tol must be positive, got 0.0"),
-        ({"tol": np.nan}, "tol must be positive, got nan"),
-        ({"stop": "change"}, 'stop="change" belongs to method="admm"'),
-        ({"method": "newton"}, "method must be .* got 'newton'"),
-    ],
+    "door", [solve, solve_linearized, lambda *case, tol: solve_path(*case[:3], tol=tol)]
 )
-def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        solve(np.eye(3), np.eye(3), 1, 0.1, **options)
+@pytest.mark.parametrize("tol", [0.0, -1.0, np.nan, np.inf])
+def test_a_bad_tolerance_is_named(door: Callable[..., object], tol: float) -> None:
+    with pytest.raises(InputError, match=f"tol must be positive, got {tol}"):
+        door(np.eye(3), np.eye(3), 1, 0.1, tol=tol)
 
 
-def test_a_warm_start_of_another_size_is_refused() -> None:
+@pytest.mark.parametrize("door", [solve, solve_linearized])
+def test_a_warm_start_of_another_size_is_refused(door: Callable[..., object]) -> None:
     other = solve(np.eye(2), np.eye(2), 1, 0.1)
     with pytest.raises(InputError, match="warm_start has 2 variables, the problem 3"):
-        solve(np.eye(3), np.eye(3), 1, 0.1, warm_start=other)
+        door(np.eye(3), np.eye(3), 1, 0.1, warm_start=other)

@@ -89,8 +89,8 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
 
 
 @pytest.mark.parametrize("settings", [
-    {"penalty": "moments", "n_folds": 2},
-    {"penalty": "holdout", "n_directions": "votes", "n_penalties": 4},
+    {"penalty": "moments(folds=2)"},
+    {"penalty": "holdout(penalties=4)", "n_directions": "votes"},
 ])  # fmt: skip
 def test_restarted_sites_draw_the_same_folds(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch

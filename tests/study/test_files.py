@@ -1,5 +1,6 @@
 """Files that people write, and what they are told about their mistakes."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows, write_toml
 
 from fedsdr import FedSSIR
+from fedsdr.method import Method
 from fedsdr.secure_sum import Identity
 from fedsdr.study import CheckError, open_site, read_site, read_study
 from fedsdr.study.model import ModelSettings
@@ -82,9 +84,9 @@ def test_layout_and_comments_are_not_in_the_digest(tmp_path: Path) -> None:
 
 def test_the_defaults_are_those_of_the_estimator() -> None:
     parameters = FedSSIR().get_params()
-    for name, value in ModelSettings().model_dump().items():
-        if name != "seed":
-            assert parameters[name] == value, name
+    own = {one.name: parameters[one.name] for one in fields(Method)}
+    assert set(ModelSettings().model_dump()) == {*own, "seed"}
+    assert ModelSettings().method == Method(**own) == Method()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
             "purose: is not a key that belongs here; did you mean 'purpose'",
         ),
         ({"weather": 1}, "weather: is not a key that belongs here; remove it"),
-        ({"name": "my study"}, "name: must be made of letters, digits"),
+        ({"name": "my study"}, "name: must consist of at most 63 letters, digits"),
         ({"name": 3}, "name: must be text, in quotes"),
         ({"protocol": "sums"}, "protocol: must be 'secure'"),
         ({"timeout": -1}, "timeout: must be greater than 0"),
@@ -109,10 +111,55 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
             "model.n_directions: must be 'auto', 'bic'",
         ),
         ({"model": {"refit": 2}}, "model.refit: must be true, false or a number"),
-        ({"model": {"slice_size": "20"}}, "model.slice_size: must be a whole number"),
         (
-            {"model": {"validation_fraction": 1}},
-            "validation_fraction: must be a number",
+            {"model": {"kernel": "slices(size=1)"}},
+            "model.kernel: the size of slices must be a whole number",
+        ),
+        (
+            {"model": {"penalty": "holdout(fraction=1)"}},
+            "model.penalty: fraction must be a number",
+        ),
+        (
+            {"model": {"penalty": "momnts(folds=3)"}},
+            (
+                "model.penalty: must be 'universal', 'moments', 'holdout' or a "
+                "positive number, got 'momnts(folds=3)': did you mean 'moments'?"
+            ),
+        ),
+        (
+            {"model": {"slice_size": 30}},
+            (
+                "model: 'slice_size' is now part of kernel: write "
+                'kernel = "slices(size=30)"'
+            ),
+        ),
+        (
+            {"model": {"n_slices": 10}},
+            'is now part of kernel: write kernel = "slices(number=10)"',
+        ),
+        (
+            {"model": {"n_directions": "votes", "max_directions": 3}},
+            (
+                "'max_directions' is now part of n_directions: write "
+                'n_directions = "votes(max_directions=3)"'
+            ),
+        ),
+        (
+            {"model": {"penalty": "moments", "n_folds": 3}},
+            "'n_folds' is now part of penalty: write penalty = \"moments(folds=3)\"",
+        ),
+        (
+            {"model": {"penalty": "holdout", "validation_fraction": 0.2}},
+            'write penalty = "holdout(fraction=0.2)"',
+        ),
+        (
+            {"model": {"penalty": "holdout", "n_penalties": 7, "min_ratio": 0.1}},
+            (
+                "'n_penalties' is now part of penalty: write "
+                'penalty = "holdout(penalties=7)"; '
+                "'min_ratio' is now part of penalty: write "
+                'penalty = "holdout(min_ratio=0.1)"'
+            ),
         ),
         (column(type="text"), "columns.age.type: must be 'number' or 'category'"),
         (column(range=[3, 1]), "columns.age.range: must be [lowest, highest]"),
@@ -164,7 +211,7 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
         ),
         (
             {"sites": {"roster": KEYS | {"east": "0x12"}}},
-            "sites.roster: the key of 'east' is not one",
+            "sites.roster: the key of 'east' is not valid",
         ),
         (
             {"sites": {"roster": KEYS | {"coordinator": "ff" * 32}}},
@@ -233,8 +280,8 @@ DATA = {"kind": "csv", "path": "rows.csv"}
         ),
         ({"data": {"kind": "oracle"}}, "data: kind of the data must be one of"),
         ({"data": {"kind": "csv", "path": "no.csv"}}, "data: .*no.csv"),
-        ({"data": DATA, "columns": {"x0": "age"}}, "column 'age' is not there; if it"),
-        ({"data": DATA, "columns": {"x0": "X1"}}, "column 'X1' is not there; .*'x1'"),
+        ({"data": DATA, "columns": {"x0": "age"}}, "'age' is not in the data; if it"),
+        ({"data": DATA, "columns": {"x0": "X1"}}, "'X1' is not in the data; .*'x1'"),
         ({"data": DATA, "ledger": "."}, "cannot be the ledger"),
         ({}, "data: is missing: add it"),
     ],

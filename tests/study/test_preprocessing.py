@@ -116,10 +116,10 @@ def test_truth_values_are_numbers_too() -> None:
         ({"type": "number"}, [1.0, np.inf, 0], "column 'a': 1 infinite value"),
         ({"type": "number", "range": [0, 9]}, [9, 10, -1], "'a': 2 value(s) outside"),
         ({"type": "number"}, [None] * 3, "column 'a': 3 missing value"),
-        (SEX, ["f", "w", "M"], "column 'a': 2 value(s) that are no agreed level"),
+        (SEX, ["f", "w", "M"], "column 'a': 2 value(s) that are not an agreed level"),
         (SEX, ["f", None, ""], "column 'a': 2 missing value"),
         (SEX, [None] * 3, "column 'a': 3 missing value"),
-        ({"type": "number", "missing": "drop"}, [None] * 3, "no rows left to sum"),
+        ({"type": "number", "missing": "drop"}, [None] * 3, "no rows are left to sum"),
     ],
 )
 def test_what_does_not_fit_is_counted_and_never_shown(column, values, problem) -> None:
@@ -187,7 +187,7 @@ def with_gaps(rows: pd.DataFrame, column: str, seed: int = 0) -> pd.DataFrame:
     return changed
 
 
-@pytest.mark.parametrize("model", [{}, {"penalty": "holdout", "n_penalties": 3}])
+@pytest.mark.parametrize("model", [{}, {"penalty": "holdout(penalties=3)"}])
 def test_gaps_are_filled_with_the_mean_over_all_sites(tmp_path: Path, model) -> None:
     rows = with_gaps(simulate_rows(n_rows=180), "x1")
     columns = {f"x{j}": {"type": "number"} for j in range(6)}

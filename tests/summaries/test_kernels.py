@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import summarize
-from fedsdr.summaries.kernels import between_slices, within_pairs
-from fedsdr.summaries.polynomials import rank_polynomials
+from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)
@@ -39,7 +39,7 @@ def test_between_slices_is_sigma_minus_eq_2_6a(
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5))
     X -= X.mean(axis=0)
-    labels = slice_labels(rng.integers(0, 15, n_rows) / 2, n_slices=n_slices)
+    labels = slice_labels(rng.integers(0, 15, n_rows) / 2, Slices(number=n_slices))
     sigma = np.cov(X, rowvar=False, bias=True)
     T = between_slices(X, labels) / n_rows
     np.testing.assert_allclose(T, sigma - eq_2_6a(X, labels), atol=1e-12)
@@ -49,7 +49,7 @@ def test_between_slices_is_sigma_minus_eq_2_6a(
 def test_eq_2_6_by_hand() -> None:
     # Sorted by y, the rows are 0, 2 | 5, 9 | 1 (left over): 4 + 16 over 5.
     x, y = [[5.0], [0.0], [1.0], [9.0], [2.0]], [0.3, 0.1, 0.5, 0.4, 0.2]
-    summary = summarize(x, y, kernel="pairs")
+    summary = summarize(x, y, kernel=Pairs())
     within = summary.sigma - summary.kernel
     assert within.item() == pytest.approx((4 + 16) / 5, rel=1e-14)
 
@@ -92,8 +92,8 @@ def test_both_kernels_estimate_the_same_matrix(rng: np.random.Generator) -> None
     y = X[:, 0] + 0.5 * rng.normal(size=20_000)
     # E[x | y] = 0.8 y e_1 with var(y) = 1.25: T = 0.8 on the first entry.
     expected = np.diag([0.8, 0.0, 0.0])
-    for kernel in ("slices", "pairs"):
-        found = summarize(X, y, slice_size=100, kernel=kernel).kernel
+    for kernel in (Slices(size=100), Pairs()):
+        found = summarize(X, y, kernel=kernel).kernel
         np.testing.assert_allclose(found, expected, atol=0.03)
 
 
@@ -119,17 +119,17 @@ def test_tied_rows_share_the_average_of_their_polynomials(rng):
 def test_smooth_kernel_is_dominated_by_the_covariance(rng):
     X = rng.normal(size=(60, 5))
     for y in (rng.normal(size=60), np.round(3 * rng.normal(size=60)) + 0.5):
-        summary = summarize(X, y, kernel="smooth", target="continuous")
+        summary = summarize(X, y, kernel=Smooth(), target="continuous")
         assert np.linalg.eigvalsh(summary.sigma - summary.kernel)[0] > -1e-12
         assert np.linalg.eigvalsh(summary.kernel)[0] > -1e-12
         order = rng.permutation(60)
-        again = summarize(X[order], y[order], kernel="smooth", target="continuous")
+        again = summarize(X[order], y[order], kernel=Smooth(), target="continuous")
         assert summary.allclose(again)
 
 
 def test_smooth_kernel_sees_what_slices_see(rng):
     X = rng.normal(size=(2000, 3))
     y = X[:, 0] + 0.5 * rng.normal(size=2000)
-    slices, smooth = (summarize(X, y, kernel=k) for k in ("slices", "smooth"))
+    slices, smooth = (summarize(X, y, kernel=k) for k in (Slices(), Smooth()))
     assert smooth.kernel[0, 0] == pytest.approx(slices.kernel[0, 0], rel=0.1)
     assert np.abs(smooth.kernel[1:, 1:]).max() < 0.02

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
+from fedsdr.method import Slices
 from fedsdr.summaries import is_discrete, slice_labels
 from fedsdr.summaries.slicing import cut_ordered
 
@@ -15,7 +18,7 @@ def test_slices_of_distinct_values_are_blocks_of_the_order_statistics(
     rng: np.random.Generator,
 ) -> None:
     y = rng.normal(size=103)
-    labels = slice_labels(y, slice_size=20)
+    labels = slice_labels(y, Slices(size=20))
     blocks = np.array_split(np.argsort(y), 5)
     for label, block in enumerate(blocks):
         assert (labels[block] == label).all()
@@ -89,25 +92,35 @@ def test_target_forces_the_answer() -> None:
         is_discrete([1, 2], "ordinal")
 
 
-def test_n_slices_overrides_slice_size(rng: np.random.Generator) -> None:
+def test_slices_have_a_size_or_a_number(rng: np.random.Generator) -> None:
     y = rng.normal(size=40)
-    assert slice_labels(y, slice_size=20, n_slices=8).max() == 7
+    assert slice_labels(y, Slices(number=8)).max() == 7
+    assert slice_labels(y, Slices(size=8)).max() == 4
+    np.testing.assert_array_equal(slice_labels(y), slice_labels(y, Slices(size=20)))
+    with pytest.raises(InputError, match="a size or a number, not both"):
+        Slices(size=20, number=8)
 
 
 def test_a_short_site_gets_two_slices_and_a_warning(rng: np.random.Generator) -> None:
     with pytest.warns(SiteWarning, match=r"Site 'north' has 7 rows.*2 slices are used"):
         labels = slice_labels(rng.normal(size=7), site="north")
     assert np.bincount(labels).tolist() == [4, 3]
-    with pytest.warns(SiteWarning, match=r"too few for n_slices=10: 3 slices"):
-        slice_labels(rng.normal(size=7), n_slices=10)
+    with pytest.warns(SiteWarning, match=r"too few for slices of 20: 2 slices are"):
+        slice_labels(rng.normal(size=7), Slices(size=20))
+    with pytest.warns(SiteWarning, match=r"too few for 10 slices: 3 slices are"):
+        slice_labels(rng.normal(size=7), Slices(number=10))
 
 
-def test_bad_options_are_refused(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("name", ["size", "number"])
+@pytest.mark.parametrize("value", [1, 0, -3, 2.5, 20.0, True, "20", np.inf])
+def test_bad_slices_are_refused(name: str, value: object) -> None:
+    problem = f"the {name} of slices must be a whole number of at least 2"
+    with pytest.raises(InputError, match=f"{problem}, got {re.escape(repr(value))}$"):
+        Slices(**{name: value})
+
+
+def test_too_few_rows_are_refused(rng: np.random.Generator) -> None:
     y = rng.normal(size=30)
-    with pytest.raises(InputError, match="slice_size must be at least 2, got 1"):
-        slice_labels(y, slice_size=1)
-    with pytest.raises(InputError, match="n_slices must be at least 2, got 1"):
-        slice_labels(y, n_slices=1)
     with pytest.raises(SiteError, match=r"has 3 row\(s\).*at least 4 rows"):
         slice_labels(y[:3])
 

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
+from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import Summary, summarize
-from fedsdr.summaries.polynomials import RankPolynomials
+from fedsdr.summaries.kernels import RankPolynomials
+from fedsdr.summaries.slicing import weigh
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.streaming import Part, reduce_rows, summarize_parts
-from fedsdr.summaries.weights import weigh
 
-KERNELS = ("smooth", "slices", "pairs")
+KERNELS = (Smooth(), Slices(size=10), Pairs())
 
 
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Stream:
@@ -88,7 +89,6 @@ def test_any_batches_give_the_same_sums(
         masks,
         kernel=kernel,
         discrete=discrete,
-        slice_size=10,
         memory=groups * 8 * 4,
     )
     for found, expected in pairs:
@@ -110,7 +110,7 @@ def test_a_column_that_is_constant_in_a_part_has_no_scatter_there(rng) -> None:
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
     kept = np.arange(60) % 3 == 0
     X[kept, 1] = 0.1
-    ((found, _),) = both_ways(X, y, 7, [kept], kernel="smooth", discrete=False)
+    ((found, _),) = both_ways(X, y, 7, [kept], kernel=Smooth(), discrete=False)
     assert found.scatter[1, 1] < 1e-28
     assert found.between[1, 1] < 1e-28
 
@@ -118,7 +118,7 @@ def test_a_column_that_is_constant_in_a_part_has_no_scatter_there(rng) -> None:
 def test_classes_may_be_text_of_any_length(rng) -> None:
     X = rng.normal(size=(50, 3))
     y = np.where(X[:, 0] > 0.5, "a rather long name", "b")
-    ((found, expected),) = both_ways(X, y, 3, [None], kernel="smooth", discrete=True)
+    ((found, expected),) = both_ways(X, y, 3, [None], kernel=Smooth(), discrete=True)
     assert_same(found, expected)
 
 
@@ -150,11 +150,11 @@ def test_degenerate_parts_keep_their_covariance(rng) -> None:
     X, y = rng.normal(size=(9, 3)), np.full(9, 2.0)
     with pytest.warns(SiteWarning, match="constant y"):
         ((found, expected),) = both_ways(
-            X, y, 2, [None], kernel="smooth", discrete=False
+            X, y, 2, [None], kernel=Smooth(), discrete=False
         )
     assert_same(found, expected)
     with pytest.raises(SiteError, match="constant y"):
-        weigh(y, kernel="smooth", discrete=False)
+        weigh(y, kernel=Smooth(), discrete=False)
 
 
 # --- rows that change under our hands -----------------------------------------------
@@ -177,7 +177,7 @@ def test_rows_that_change_between_passes_are_an_error(change, rng) -> None:
         lambda: ((state["rows"][0][i : i + 5], state["rows"][1][i : i + 5])
                  for i in range(0, len(state["rows"][1]), 5))
     )  # fmt: skip
-    weights = weigh(stream.y, kernel="smooth", discrete=False)
+    weights = weigh(stream.y, kernel=Smooth(), discrete=False)
     state["rows"] = change(X, y)
     with pytest.raises(InputError, match="rows changed"):
         summarize_parts(stream, [Part(weights)])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError
-from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries import Kernel, Pairs, Slices, Summary, summarize
 
 seeds = st.integers(0, 2**32 - 1)
 # From the smallest site that has two slices.
@@ -48,7 +48,7 @@ def test_the_sum_equals_one_program_that_sees_all_sites(
     seed: int, sizes: list[int]
 ) -> None:
     sites = draw_sites(seed, sizes)
-    pooled = sum(summarize(X, y, n_slices=2) for X, y in sites)
+    pooled = sum(summarize(X, y, kernel=Slices(number=2)) for X, y in sites)
     sigma, T = one_program_that_sees_all_rows(sites)
     assert pooled.n_rows == sum(sizes)
     np.testing.assert_allclose(pooled.sigma, sigma, atol=1e-12 * np.abs(sigma).max())
@@ -57,24 +57,26 @@ def test_the_sum_equals_one_program_that_sees_all_sites(
 
 @given(seeds, st.lists(st.integers(4, 45), min_size=3, max_size=6), st.data())
 def test_adding_is_order_free_and_associative(seed: int, sizes: list, data) -> None:
-    summaries = [summarize(X, y, n_slices=2) for X, y in draw_sites(seed, sizes)]
+    summaries = [
+        summarize(X, y, kernel=Slices(number=2)) for X, y in draw_sites(seed, sizes)
+    ]
     total = sum(summaries)
     assert total.allclose(sum(data.draw(st.permutations(summaries))))
     split = data.draw(st.integers(1, len(sizes) - 1))
     assert total.allclose(sum(summaries[:split]) + sum(summaries[split:]))
 
 
-@given(seeds, st.sampled_from(["slices", "pairs"]))
-def test_row_order_does_not_matter_even_with_ties(seed: int, kernel: str) -> None:
+@given(seeds, st.sampled_from([Slices(size=8), Pairs()]))
+def test_row_order_does_not_matter_even_with_ties(seed: int, kernel: Kernel) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(50, 4)), with_ties(rng, 50)
     order = rng.permutation(50)
-    shuffled = summarize(X[order], y[order], slice_size=8, kernel=kernel)
-    assert summarize(X, y, slice_size=8, kernel=kernel).allclose(shuffled)
+    shuffled = summarize(X[order], y[order], kernel=kernel)
+    assert summarize(X, y, kernel=kernel).allclose(shuffled)
 
 
-@given(seeds, st.sampled_from(["slices", "pairs"]))
-def test_columns_scale_permute_and_shift(seed: int, kernel: str) -> None:
+@given(seeds, st.sampled_from([Slices(), Pairs()]))
+def test_columns_scale_permute_and_shift(seed: int, kernel: Kernel) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 5)), with_ties(rng, 60)
     scale, order = 10 ** rng.uniform(-3, 3, 5), rng.permutation(5)

@@ -54,11 +54,11 @@ def describe(
 
 def _oracle(data: "Simulation") -> NDArray[np.float64]:
     """Plain SIR on the true variables and dimension, with the defaults of a study."""
-    from fedsdr.selection import refit_directions
-    from fedsdr.study.model import ModelSettings
+    from fedsdr.estimation import refit_directions
+    from fedsdr.method import Method
     from fedsdr.summaries import summarize
 
-    settings = ModelSettings()
+    kernel = Method().kernel
     with warnings.catch_warnings():
         # The fit has already said what is wrong with a site.
         warnings.simplefilter("ignore")
@@ -66,8 +66,7 @@ def _oracle(data: "Simulation") -> NDArray[np.float64]:
             summarize(
                 data.X[data.sites == site],
                 data.y[data.sites == site],
-                slice_size=settings.slice_size,
-                kernel=settings.kernel,
+                kernel=kernel,
                 on_degenerate="zero",
                 site=site,
             )

@@ -1,12 +1,12 @@
 """``fedsdr fit``: a sparse central subspace from a file with a site column."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedsdr.cli import tables
-from fedsdr.cli.options import read_n_directions, read_penalty, split_names
+from fedsdr.cli.options import read_method, split_names
 from fedsdr.cli.screen import Screen, check_writable
 
 if TYPE_CHECKING:
@@ -51,15 +51,30 @@ def fit(
         str, typer.Option(help="Dimension: auto, bic, votes, or a number.")
     ] = "auto",
     penalty: Annotated[
-        str, typer.Option(help="Penalty: universal, holdout, moments, or a number.")
+        str,
+        typer.Option(
+            help="Penalty: universal, holdout, moments, or a number. Rules take "
+            'parameters: "moments(folds=8)".'
+        ),
     ] = "universal",
     kernel: Annotated[
-        Literal["smooth", "slices", "pairs"],
-        typer.Option(help="How the mean of x given y is estimated."),
+        str,
+        typer.Option(
+            help="How the mean of x given y is estimated: smooth, slices, pairs, or "
+            '"slices(size=10)".'
+        ),
     ] = "smooth",
-    slice_size: Annotated[
-        int, typer.Option(min=2, help="Rows in a slice, for --kernel slices.")
-    ] = 20,
+    refit: Annotated[
+        str,
+        typer.Option(
+            help="Whether directions are estimated anew on the selected variables: "
+            "true, false, or a share of the penalty to keep."
+        ),
+    ] = "true",
+    standardize: Annotated[
+        bool, typer.Option(help="Put columns on a common scale first.")
+    ] = True,
+    tol: Annotated[float, typer.Option(help="Relative gap to certify.")] = 1e-6,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
@@ -69,17 +84,19 @@ def fit(
 
     Every site is centred on its own mean, so the sites may lie far apart.
     """
-    settings = {
-        "n_directions": read_n_directions(n_directions),
-        "penalty": read_penalty(penalty),
+    given = {
+        "n_directions": n_directions,
+        "penalty": penalty,
         "kernel": kernel,
-        "slice_size": slice_size,
-        "random_state": seed,
+        "refit": refit,
+        "standardize": standardize,
+        "tol": tol,
     }
     wanted, unwanted = split_names(columns), split_names(drop)
     if out is None and not json:
         out = Path("result.json")
     screen = Screen(quiet=json)
+    settings = {**read_method(given), "random_state": seed}
     with screen.polite():
         check_writable(out)
         with screen.stage(f"Reading {file.name}") as stage:

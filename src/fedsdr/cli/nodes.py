@@ -12,6 +12,7 @@ import typer
 
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.progress import Snapshot
@@ -71,7 +72,8 @@ class Place:
 
     def write_job(self, job: str) -> None:
         """Remember the number of a job."""
-        (self.folder / "job").write_text(f"{job}\n")
+        with explained(f"cannot write {self.folder / 'job'}"):
+            write_atomically(self.folder / "job", f"{job}\n")
 
 
 def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:

@@ -1,27 +1,40 @@
-"""Options that are a word or a number, or a list of names."""
+"""Options that are parameters of a method, or lists of names."""
 
 import csv
-from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import typer
 
-Number = TypeVar("Number", int, float)
 
-DIMENSION_RULES = ("auto", "bic", "votes")
-PENALTY_RULES = ("universal", "holdout", "moments")
+def read_method(given: dict[str, Any]) -> dict[str, Any]:
+    """Read the parameters of a method, as a study file would.
 
+    Parameters
+    ----------
+    given : dict of str to object
+        By the name of the parameter; text where the command line has text.
 
-def read_n_directions(text: str) -> str | int:
-    """Read ``--n-directions``: a rule, or a positive whole number."""
-    expected = (*DIMENSION_RULES, "a positive whole number")
-    return _word_or_number("--n-directions", text, expected, int)
+    Returns
+    -------
+    dict of str to object
+        Values of `fedsdr.method.Method`; a bad one names its option and the choices.
+    """
+    from fedsdr.exceptions import InputError
+    from fedsdr.method import read_parameter
 
-
-def read_penalty(text: str) -> str | float:
-    """Read ``--penalty``: a rule, or a positive number."""
-    expected = (*PENALTY_RULES, "a positive number")
-    return _word_or_number("--penalty", text, expected, float)
+    words = {"true": True, "false": False}
+    found = {}
+    for name, value in given.items():
+        plain = value
+        if name == "refit":
+            plain = words.get(value.lower(), value)
+            plain = _number(plain) if isinstance(plain, str) else plain
+        try:
+            found[name] = read_parameter(name, plain)
+        except InputError as error:
+            option = "--" + name.replace("_", "-")
+            raise typer.BadParameter(f"{error}.", param_hint=option) from error
+    return found
 
 
 def split_names(given: list[str] | None) -> list[str] | None:
@@ -32,18 +45,8 @@ def split_names(given: list[str] | None) -> list[str] | None:
     return [name.strip() for names in lists for name in names if name.strip()]
 
 
-def _word_or_number(
-    option: str, text: str, expected: tuple[str, ...], kind: Callable[[str], Number]
-) -> str | Number:
-    *words, _ = expected
-    if text in words:
-        return text
+def _number(text: str) -> float | str:
     try:
-        number = kind(text)
+        return float(text)
     except ValueError:
-        number = kind("0")
-    # The comparison is also false for nan.
-    if not 0 < number < float("inf"):
-        message = f"{text!r} is not one of {', '.join(expected)}."
-        raise typer.BadParameter(message, param_hint=option)
-    return number
+        return text

@@ -18,7 +18,7 @@ from fedsdr.cli.site_join import join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsdr.disclosure import Entry, LedgerError, Verdict
+    from fedsdr.disclosure import Entry, LedgerError, LedgerStatus
 
 #: Exit code for a ledger that is not as it was written.
 BROKEN = 1
@@ -78,16 +78,16 @@ def ledger(
             raise InputError(f"{path} is a folder: name the ledger's file")
         book = Ledger(path)
         try:
-            verdict, entries = book.verify(), book.entries()
+            status, entries = book.verify(), book.entries()
         except LedgerError as error:
             _show_broken(screen, path, error, json=json)
             raise typer.Exit(BROKEN) from None
         if not path.exists():
             raise InputError(f"{path} does not exist")
-        if verdict.witness in DOUBTS:
-            warnings.warn(f"{path}: {DOUBTS[verdict.witness]}", stacklevel=1)
+        if status.witness in DOUBTS:
+            warnings.warn(f"{path}: {DOUBTS[status.witness]}", stacklevel=1)
     if verify:
-        _show_verdict(screen, verdict, json=json)
+        _show_status(screen, status, json=json)
     elif json:
         typer.echo(json_format.dumps([entry.to_mapping() for entry in entries]))
     else:
@@ -105,18 +105,18 @@ def _show_broken(
         screen.err.print(Text.assemble(("Error: ", "bold red"), line), soft_wrap=True)
 
 
-def _show_verdict(screen: Screen, verdict: "Verdict", *, json: bool) -> None:
+def _show_status(screen: Screen, status: "LedgerStatus", *, json: bool) -> None:
     if json:
         found = {
             "whole": True,
-            "entries": verdict.n_entries,
-            "head": verdict.head,
-            "head_file": verdict.witness,
+            "entries": status.n_entries,
+            "head": status.head,
+            "head_file": status.witness,
         }
         typer.echo(json_format.dumps(found))
     else:
-        screen.say(f"whole, {verdict.n_entries} entries")
-        screen.say(f"head {verdict.head}")
+        screen.say(f"whole, {status.n_entries} entries")
+        screen.say(f"head {status.head}")
 
 
 def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:

@@ -1,28 +1,26 @@
-"""May it leave the site: rules, a ledger, and a manifest of every message.
+"""Whether a sum may leave a site: policy, rules, ledger, and one gate."""
 
-The manifest is `fedsdr.protocols.manifest`.
-"""
-
-from fedsdr.disclosure.chain import Entry, LedgerError, Verdict
-from fedsdr.disclosure.facts import Facts, observe
-from fedsdr.disclosure.gate import Gate, check_release, review
+from fedsdr.disclosure.chain import Entry, LedgerError, LedgerStatus
+from fedsdr.disclosure.facts import Facts, Fingerprint, observe
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.requests import ReleaseRequest, subject_of
-from fedsdr.disclosure.rules import Violation
+from fedsdr.disclosure.release_gate import OpenGate, ReleaseGate
+from fedsdr.disclosure.release_rules import RULES, Violation
+from fedsdr.disclosure.releases import Release, subject_of
 
 __all__ = [
+    "RULES",
     "Entry",
     "Facts",
-    "Gate",
+    "Fingerprint",
     "Ledger",
     "LedgerError",
+    "LedgerStatus",
+    "OpenGate",
     "Policy",
-    "ReleaseRequest",
-    "Verdict",
+    "Release",
+    "ReleaseGate",
     "Violation",
-    "check_release",
     "observe",
-    "review",
     "subject_of",
 ]

@@ -1,17 +1,16 @@
-"""Entries that hold on to each other: change one, and all that follow disagree."""
+"""Entries of a ledger, linked by hashes: changing one breaks all that follow."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from fedsdr.disclosure.requests import canonical
+from fedsdr.disclosure.releases import ReleaseStage, canonical
 
-Stage = Literal["offered", "released"]
 Witness = Literal["agrees", "behind", "missing"]
 
-#: What the first entry names as the hash before it.
+#: The first entry has no entry before it, and names this hash instead.
 GENESIS = "0" * 64
 
 
@@ -21,7 +20,7 @@ class LedgerError(RuntimeError):
     Parameters
     ----------
     line : int or None
-        First line that shows it, counted from 1; None where no line does.
+        Number of the first damaged line, from 1; None if it is not a single line.
     problem : str
         What is wrong.
     """
@@ -37,19 +36,20 @@ class LedgerError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a whole ledger amounts to.
+class LedgerStatus:
+    """The state of a ledger that was verified and found whole.
 
     Parameters
     ----------
     n_entries : int
-        How many there are.
+        Number of entries.
     head : str
-        Hash of the last one, which stands for all of them: noted elsewhere, it shows
+        Hash of the last entry. It depends on all entries: noted elsewhere, it shows
         any later change.
     witness : {"agrees", "behind", "missing"}
-        The head file: it names the last entry; it names the last but one, as after a
-        crash between two writes; there is none, so that a cut tail goes unnoticed.
+        "agrees" if the head file names the last entry; "behind" if it names the one
+        before, as after a crash between two writes; "missing" if there is no head
+        file, so that missing entries at the end cannot be noticed.
     """
 
     n_entries: int
@@ -68,8 +68,7 @@ class Entry:
     time : str
         When it was written, UTC.
     stage : {"offered", "released"}
-        "offered": the contribution left the site, hidden, and the sum may come to be
-        known over these sites or some of them. "released": over exactly these sites.
+        See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.
     round : str
@@ -79,24 +78,24 @@ class Entry:
     subject : str
         Digest of the exact question.
     sites : tuple of str
-        Over which the sum is released.
+        Sites over which the sum is released.
     n_values : int
-        How many numbers the site contributed.
+        Number of values that the site contributed.
     columns : mapping of str to str
         Covariates and their fingerprints.
     target : mapping of str to str
         Response and its fingerprint.
     fingerprint : str
-        Of the numbers contributed.
+        Fingerprint of the contributed values.
     previous : str
         Hash of the entry before.
     hash : str, default=""
-        SHA-256 of all of the above.
+        SHA-256 of all fields above.
     """
 
     index: int
     time: str
-    stage: Stage
+    stage: ReleaseStage
     study: str
     round: str
     statistic: str
@@ -110,12 +109,12 @@ class Entry:
     hash: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Write as plain values.
+        """Convert to plain values.
 
         Returns
         -------
         dict
-            As in the file.
+            Keys and values as in the file.
         """
         return {
             **{name: getattr(self, name) for name in NAMES},
@@ -135,7 +134,7 @@ class Entry:
         return canonical(self.to_mapping()) + b"\n"
 
     def digest(self) -> str:
-        """Hash everything but the hash.
+        """Hash all fields except the hash.
 
         Returns
         -------
@@ -160,44 +159,44 @@ class Entry:
 NAMES = tuple(field.name for field in fields(Entry))
 
 
-def read_chain(content: bytes) -> tuple[Entry, ...]:
-    """Read all entries, trusting none.
+def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]:
+    """Parse and verify entries.
 
     Parameters
     ----------
     content : bytes
-        Of the file.
+        Lines of the file that follow the known entries.
+    known : sequence of Entry, default=()
+        Entries before them, verified already.
 
     Returns
     -------
     tuple of Entry
-        A `LedgerError` for the first line that was changed, removed, inserted or moved,
-        as far as a chain without its end can show it.
+        Known and new entries. A `LedgerError` names the first line that was changed,
+        removed, inserted or moved; lines missing at the end do not show here.
     """
     *lines, rest = content.split(b"\n")
+    entries = _link(lines, known)
     if rest:
-        # Earlier damage matters more than an end that is merely torn.
-        _link(lines)
         raise LedgerError(
-            len(lines) + 1,
+            len(entries) + 1,
             "is incomplete, as after a crash while it was written; nothing was sent "
             "for it: once that is looked into, Ledger(path).mend() drops it",
         )
-    return _link(lines)
+    return entries
 
 
-def _link(lines: Iterable[bytes]) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
-    previous = GENESIS
-    for number, line in enumerate(lines, start=1):
+def _link(lines: Iterable[bytes], known: Sequence[Entry]) -> tuple[Entry, ...]:
+    entries = list(known)
+    for number, line in enumerate(lines, start=len(entries) + 1):
         entry = _read(number, line)
+        previous = entries[-1].hash if entries else GENESIS
         if entry.index != number - 1 or entry.previous != previous:
             raise LedgerError(
                 number,
                 "does not follow from the line before: an entry was removed, inserted "
                 "or moved",
             )
-        previous = entry.hash
         entries.append(entry)
     return tuple(entries)
 
@@ -206,9 +205,9 @@ def _read(number: int, line: bytes) -> Entry:
     try:
         content = json.loads(line)
         entry = _build(content)
-        # Anything that reads the same but is written otherwise was not written by us.
+        # A line that has the same content in another form was not written by us.
         unchanged = entry.to_line() == line + b"\n" and entry.digest() == entry.hash
-    # json raises ValueError, and RecursionError for what is nested too deeply.
+    # json raises ValueError, and RecursionError if it is nested too deeply.
     except (ValueError, TypeError, RecursionError):
         raise LedgerError(number, "is not an entry of a ledger") from None
     if not unchanged:

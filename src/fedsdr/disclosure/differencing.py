@@ -1,4 +1,4 @@
-"""Rules about a release and earlier ones: what the difference of two would show."""
+"""Rules about a release and earlier ones, whose difference could show too much."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,23 +6,59 @@ from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.requests import ReleaseRequest
-from fedsdr.disclosure.rules import Violation
+from fedsdr.disclosure.release_rules import Violation
+from fedsdr.disclosure.releases import Release
+
+
+def review_history(
+    release: Release,
+    facts: Facts,
+    policy: Policy,
+    entries: Sequence[Entry],
+    fingerprint: str | None = None,
+) -> list[Violation]:
+    """List the rules that a release would break together with earlier ones.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check; in its round an offer may already have been recorded.
+    facts : Facts
+        About the site's rows.
+    policy : Policy
+        Policy of the site.
+    entries : sequence of Entry
+        All entries of the ledger.
+    fingerprint : str, optional
+        Fingerprint of the contribution, once it is computed.
+
+    Returns
+    -------
+    list of Violation
+        Empty if none of them is broken.
+    """
+    related = related_entries(entries, facts, release)
+    answers = (
+        other_question(release, entries),
+        other_sites(release, policy, related),
+        changed_rows(facts, release, policy, related, fingerprint),
+    )
+    return [answer for answer in answers if answer is not None]
 
 
 def related_entries(
-    entries: Iterable[Entry], facts: Facts, request: ReleaseRequest
+    entries: Iterable[Entry], facts: Facts, release: Release
 ) -> list[Entry]:
-    """Find earlier releases that hold a part of this one.
+    """Find earlier releases that contain a part of this one.
 
     Parameters
     ----------
     entries : iterable of Entry
-        All of the ledger.
+        All entries of the ledger.
     facts : Facts
         About the site's rows.
-    request : ReleaseRequest
-        What would be released.
+    release : Release
+        Release to check.
 
     Returns
     -------
@@ -31,43 +67,72 @@ def related_entries(
 
     Notes
     -----
-    The unit is the column, by its name or by its values, not the question. Moments with
-    another slice size or of another response are another question and hold the same
-    covariance; moments of fewer columns are another question and hold a block of it. A
-    digest of the question,
-    or of all columns together, would let both through.
+    Releases are compared by column, by its name or by its values, and not by question.
+    Moments with another slice size or of another response are another question and
+    contain the same covariance; moments of fewer columns are another question and
+    contain a block of it. A digest of the question, or of all columns together, would
+    allow both.
     """
     prints = set(facts.prints.values()) - {""}
     return [
         entry
         for entry in entries
-        if entry.statistic == request.statistic
+        if entry.statistic == release.statistic
         and (
-            entry.subject == request.subject
+            entry.subject == release.subject
             or not set(entry.columns).isdisjoint(facts.columns)
             or not prints.isdisjoint(entry.columns.values())
         )
     ]
 
 
-def other_sites(
-    request: ReleaseRequest,
-    policy: Policy,
-    related: Sequence[Entry],
-    round_name: str,
-) -> Violation | None:
-    """Ask that earlier sums were over the same sites.
+def other_question(release: Release, entries: Iterable[Entry]) -> Violation | None:
+    """Require that a study asks one question of each kind.
 
     Parameters
     ----------
-    request : ReleaseRequest
-        What would be released.
+    release : Release
+        Release to check; not asked while its subject is not known.
+    entries : iterable of Entry
+        All entries of the ledger.
+
+    Returns
+    -------
+    Violation or None
+        QUESTIONS.
+
+    Notes
+    -----
+    A coordinator who may ask for the errors of any number of candidate directions can
+    find out more than a validation needs.
+    """
+    if release.subject is None:
+        return None
+    asked = (release.study, release.statistic)
+    for entry in entries:
+        known = (entry.study, entry.statistic) == asked
+        if known and entry.subject != release.subject:
+            return Violation(
+                "QUESTIONS",
+                f"this study has already had an answer about {release.statistic} "
+                f"(entry {entry.index}): ask the same question, or make another study",
+            )
+    return None
+
+
+def other_sites(
+    release: Release, policy: Policy, related: Sequence[Entry]
+) -> Violation | None:
+    """Require that earlier sums were over the same sites.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check; not asked while its sites are not known.
     policy : Policy
-        Of the site.
+        Policy of the site.
     related : sequence of Entry
-        Earlier releases that hold a part of this one.
-    round_name : str
-        Round of the study.
+        Earlier releases that contain a part of this one.
 
     Returns
     -------
@@ -76,24 +141,25 @@ def other_sites(
 
     Notes
     -----
-    Of an offer that no release followed in its round nobody at the site knows what
-    became of it: others may have opened the sum without telling. It counts as
-    released over all its sites. Within its own round a release may be over some of the
-    sites to which it was offered, once.
+    The sum over sites {1, ..., m} minus that over {1, ..., m - 1} is the part of site
+    m. If no release follows an offer in its round, nobody at the site knows its
+    outcome: others may have opened the sum without saying so. It counts as released
+    over all its sites. Within its own round a release may be over some of the sites to
+    which it was offered, once.
     """
-    if not policy.same_sites_only or not request.sites:
+    if not policy.same_sites_only or not release.sites:
         return None
-    own = (request.study, round_name, request.subject)
+    own = (release.study, release.round, release.subject)
     for key, entry in _outcomes(related):
         narrowed = key == own and entry.stage == "offered"
-        if set(request.sites) == set(entry.sites) or (
-            narrowed and set(request.sites) < set(entry.sites)
+        if set(release.sites) == set(entry.sites) or (
+            narrowed and set(release.sites) < set(entry.sites)
         ):
             continue
-        change = _difference(entry.sites, request.sites)
+        change = _difference(entry.sites, release.sites)
         return Violation(
             "SITES",
-            f"{request.statistic} of some of these columns went into a sum over other "
+            f"{release.statistic} of some of these columns went into a sum over other "
             f"sites (entry {entry.index}; now {change}), and the difference of two "
             "sums shows single sites: ask for the same sites, or for other columns",
         )
@@ -102,30 +168,34 @@ def other_sites(
 
 def changed_rows(
     facts: Facts,
-    request: ReleaseRequest,
+    release: Release,
     policy: Policy,
     related: Iterable[Entry],
     fingerprint: str | None,
 ) -> Violation | None:
-    """Ask that a contribution is what it was.
+    """Require that rows are the same as in earlier releases.
 
     Parameters
     ----------
     facts : Facts
         About the site's rows.
-    request : ReleaseRequest
-        What would be released.
+    release : Release
+        Release to check.
     policy : Policy
-        Of the site.
+        Policy of the site.
     related : iterable of Entry
-        Earlier releases that hold a part of this one.
+        Earlier releases that contain a part of this one.
     fingerprint : str or None
-        Of the contribution; None before it is computed.
+        Fingerprint of the contribution; None before it is computed.
 
     Returns
     -------
     Violation or None
         CHANGED.
+
+    Notes
+    -----
+    The sums of today minus those of yesterday are the row that was added in between.
     """
     if not policy.same_rows_only:
         return None
@@ -140,14 +210,14 @@ def changed_rows(
             if own and before.get(name) not in (None, "", own)
         ]
         what = enumerate_names(changed)
-        if not changed and entry.subject == request.subject:
+        if not changed and entry.subject == release.subject:
             what = "the answer" if fingerprint not in (None, entry.fingerprint) else ""
         if what:
             return Violation(
                 "CHANGED",
-                f"since {request.statistic} was told (entry {entry.index}) rows came, "
-                f"went or changed their order ({what}), and the difference shows them: "
-                "use the rows as they were, or other columns",
+                f"since {release.statistic} was released (entry {entry.index}) rows "
+                f"were added, removed, changed or reordered ({what}), and the "
+                "difference shows them: use the rows as they were, or other columns",
             )
     return None
 
@@ -155,7 +225,7 @@ def changed_rows(
 def _outcomes(
     related: Sequence[Entry],
 ) -> Iterator[tuple[tuple[str, str, str], Entry]]:
-    """Give the entries that say how rounds ended: releases, and offers left open."""
+    """Find how rounds ended: their releases, or offers without a release."""
     closed = {_key(entry) for entry in related if entry.stage == "released"}
     for entry in related:
         if entry.stage == "released" or _key(entry) not in closed:

@@ -1,4 +1,4 @@
-"""What rules may know about rows: counts and names, never a value."""
+"""Facts about rows that rules may use: counts and names, never a value."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.summaries.slicing import MIN_ROWS, count_slices, cut_ordered, dense_ranks
+from fedsdr.summaries.slicing import (
+    MIN_ROWS,
+    Kernel,
+    Slices,
+    count_slices,
+    cut_ordered,
+    dense_ranks,
+)
 
-#: Gives arrays a keyed fingerprint, see `fedsdr.disclosure.Ledger.fingerprint`.
+#: Computes a keyed fingerprint of an array, see `fedsdr.disclosure.Ledger.fingerprint`.
 Fingerprint = Callable[[NDArray[Any]], str]
 
-#: Hexadecimal digits kept of a column's fingerprint, which tells rows apart that
-#: changed by chance, not by the hand of somebody who knows the key.
+#: Hexadecimal digits that are kept of a column's fingerprint: enough to notice that
+#: rows have changed, but not to resist somebody who knows the key.
 PRINT_DIGITS = 16
 
 
@@ -26,17 +33,17 @@ class Facts:
     Parameters
     ----------
     n_rows : int
-        Rows of the site.
+        Number of rows of the site.
     smallest_part : int
-        Rows in the smallest set whose sums are told, or can be had as a difference of
-        sums that are told: a fold, the rows held out, or all.
+        Number of rows in the smallest set whose sums are released, or can be computed
+        as a difference of released sums: a fold, the rows held out, or all.
     smallest_slice : int or None
-        Rows in the smallest slice or class; None where the kernel uses neither.
+        Number of rows in the smallest slice or class; None if the kernel uses neither.
     slices : {"slice", "class"}
         Which of the two.
     minorities : mapping of str to int
-        For each column, the rows in which it differs from its commonest value, exact
-        where they are fewer than half.
+        For each column, the number of rows in which it differs from its most frequent
+        value, exact if these are fewer than half.
     prints : mapping of str to str, default={}
         Fingerprint of each column.
     target : mapping of str to str, default={}
@@ -68,9 +75,7 @@ def observe(
     columns: Sequence[str],
     *,
     discrete: bool,
-    kernel: str,
-    slice_size: int = 20,
-    n_slices: int | None = None,
+    kernel: Kernel,
     n_folds: int = 0,
     validation_fraction: float = 0.0,
     target: str = "y",
@@ -88,20 +93,16 @@ def observe(
         Names of the columns of X, all different.
     discrete : bool
         Whether y holds classes.
-    kernel : {"smooth", "slices", "pairs"}
+    kernel : Smooth, Slices or Pairs
         Kind of kernel.
-    slice_size : int, default=20
-        Rows in a slice.
-    n_slices : int or None, default=None
-        Number of slices; overrides `slice_size`.
     n_folds : int, default=0
-        Folds whose sums are told as well; 0 for none.
+        Number of folds whose sums are released as well; 0 for none.
     validation_fraction : float, default=0.0
         Share of the rows that is held out.
     target : str, default="y"
         Name of the response.
     fingerprint : callable, optional
-        Gives columns their fingerprints; without it, changed rows go unnoticed.
+        Computes fingerprints of columns; without it, changed rows are not noticed.
 
     Returns
     -------
@@ -127,8 +128,8 @@ def observe(
     smallest: int | None = None
     if discrete:
         smallest = int(np.bincount(dense_ranks(y)).min())
-    elif kernel == "slices" and n_rows >= MIN_ROWS:
-        smallest = _smallest_slice(y, part, slice_size, n_slices)
+    elif isinstance(kernel, Slices) and n_rows >= MIN_ROWS:
+        smallest = _smallest_slice(y, part, kernel)
     named = dict(zip(columns, np.ascontiguousarray(X.T), strict=True))
     prints, target_print = {}, {}
     if fingerprint is not None:
@@ -146,7 +147,7 @@ def observe(
 
 
 def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int:
-    """Count the rows of the smallest part; what is left out of a part is one too."""
+    """Count the rows of the smallest part; the complement of a part is a part too."""
     parts = [n_rows]
     if n_folds:
         parts.append(n_rows // n_folds)
@@ -156,20 +157,18 @@ def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int
     return min(parts)
 
 
-def _smallest_slice(
-    y: NDArray[Any], part: int, slice_size: int, n_slices: int | None
-) -> int:
+def _smallest_slice(y: NDArray[Any], part: int, slices: Slices) -> int:
     with warnings.catch_warnings():
-        # Whoever computes the kernel will say that slices are short.
+        # Computing the kernel warns about short slices; counting need not.
         warnings.simplefilter("ignore", SiteWarning)
-        labels = cut_ordered(y, count_slices(len(y), slice_size, n_slices))
+        labels = cut_ordered(y, count_slices(len(y), slices))
         smallest = int(np.bincount(labels).min())
         if MIN_ROWS <= part < len(y):
-            smallest = min(smallest, part // count_slices(part, slice_size, n_slices))
+            smallest = min(smallest, part // count_slices(part, slices))
     return smallest
 
 
 def _minority(column: NDArray[np.float64]) -> int:
-    # A value that more than half of the rows share is the median.
+    # A value that more than half of the rows have is the median.
     middle = len(column) // 2
     return int((column != np.partition(column, middle)[middle]).sum())

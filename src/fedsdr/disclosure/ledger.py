@@ -1,9 +1,10 @@
-"""Every release of a site, in the order in which it was made, for good."""
+"""The ledger of a site: an append-only record of all its releases."""
 
 import hmac
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,20 @@ from fedsdr.disclosure.chain import (
     GENESIS,
     Entry,
     LedgerError,
-    Stage,
-    Verdict,
+    LedgerStatus,
     Witness,
     read_chain,
 )
-from fedsdr.disclosure.requests import ReleaseRequest, canonical
+from fedsdr.disclosure.releases import Release, ReleaseStage, canonical
 from fedsdr.disclosure.store import FileStore, MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """Lines that this process has verified, and the entries in them."""
+
+    content: bytes = b""
+    entries: tuple[Entry, ...] = ()
 
 
 class Ledger:
@@ -30,26 +38,33 @@ class Ledger:
     Parameters
     ----------
     path : str, Path or None, default=None
-        File, in an existing folder; None for a ledger in memory, which forgets.
+        File, in an existing folder; None for a ledger in memory, which ends with its
+        process.
 
     Notes
     -----
     Every entry holds the SHA-256 of the one before, so that a line that is changed,
-    removed, inserted or moved shows in `verify`. A file that merely ends too soon is a
+    removed, inserted or moved shows in `verify`. A file without its last lines is a
     whole chain as well; the head file ``<path>.head``, replaced after each entry, names
-    the last one and so shows a cut tail.
+    the last entry and so shows that lines are missing at the end.
 
     All this finds accidents, and people who may write to one of the files. Who may
     write to all of them can write another history. Against that, note the head hash
-    elsewhere from time to time: an entry with that hash has to stay.
+    elsewhere from time to time: an entry with that hash must remain in the ledger.
+
+    Every access reads the whole file and compares it, byte by byte, with the lines that
+    this object has verified before; only lines after them are parsed and verified. A
+    ledger can only grow: if a verified line has changed, even if the new chain is
+    whole, there is a `LedgerError`.
 
     An entry is on the disk before `append` returns, and a site answers after that: it
-    may have recorded what it did not send, never the other way round.
+    may have recorded a release that it did not send, but never the reverse.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self._store = MemoryStore() if path is None else FileStore(Path(path))
         self._key: bytes | None = None
+        self._verified = _Verified()
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other threads and processes from writing.
@@ -63,11 +78,10 @@ class Ledger:
 
     def append(
         self,
-        request: ReleaseRequest,
-        round_name: str,
+        release: Release,
         fingerprint: str,
         *,
-        stage: Stage = "released",
+        stage: ReleaseStage = "released",
         columns: Mapping[str, str] | None = None,
         target: Mapping[str, str] | None = None,
     ) -> Entry:
@@ -75,29 +89,27 @@ class Ledger:
 
         Parameters
         ----------
-        request : ReleaseRequest
-            What is released.
-        round_name : str
-            Round of the study.
+        release : Release
+            Release with its subject and sites.
         fingerprint : str
-            Of the contribution, see `fingerprint`.
+            Fingerprint of the contributed values, see `fingerprint`.
         stage : {"released", "offered"}, default="released"
-            See `Entry`.
+            How far the release is.
         columns, target : mapping of str to str, optional
             Names and fingerprints of the covariates and of the response.
 
         Returns
         -------
         Entry
-            As it stands in the ledger. A `LedgerError` if the ledger is not whole.
+            The new entry. A `LedgerError` if the ledger is not whole.
         """
-        if not request.sites:
-            raise ValueError("a release is over sites: name them")
+        if not release.sites or release.subject is None:
+            raise ValueError("a release has a subject and sites: name them")
         with self.locked():
-            entries, verdict = self._read()
-            # Made before the first entry, so that one that is missing later was lost.
+            entries, status = self._read()
+            # The key exists before the first entry: a missing key was lost.
             self._load_key()
-            if verdict.witness == "missing":
+            if status.witness == "missing":
                 raise LedgerError(
                     None,
                     "has lost its head file, so that nobody can tell whether entries "
@@ -108,16 +120,16 @@ class Ledger:
                 index=len(entries),
                 time=datetime.now(UTC).isoformat(timespec="seconds"),
                 stage=stage,
-                study=request.study,
-                round=round_name,
-                statistic=request.statistic,
-                subject=request.subject,
-                sites=request.sites,
-                n_values=request.n_values,
+                study=release.study,
+                round=release.round,
+                statistic=release.statistic,
+                subject=release.subject,
+                sites=release.sites,
+                n_values=release.n_values,
                 columns=dict(columns or {}),
                 target=dict(target or {}),
                 fingerprint=fingerprint,
-                previous=verdict.head,
+                previous=status.head,
             ).sealed()
             self._store.append(entry.to_line())
             self._store.write_head(_head_of(entry))
@@ -133,18 +145,18 @@ class Ledger:
         """
         return self._read()[0]
 
-    def verify(self) -> Verdict:
-        """Check every entry, and the head.
+    def verify(self) -> LedgerStatus:
+        """Verify every entry, and the head file.
 
         Returns
         -------
-        Verdict
+        LedgerStatus
             A `LedgerError` if the ledger is not whole.
         """
         return self._read()[1]
 
     def fingerprint(self, values: ArrayLike) -> str:
-        """Digest an array so that equal ones can be told, and nothing else.
+        """Digest an array, so that equal arrays can be recognised.
 
         Parameters
         ----------
@@ -155,11 +167,11 @@ class Ledger:
         -------
         str
             HMAC-SHA256 in hexadecimal, under a key that the site keeps beside the
-            ledger. Without the key nobody can try values out.
+            ledger. Without the key nobody can test guesses of the values.
 
         Notes
         -----
-        Every bit counts, and so does the order of rows: to be recognised, rows have to
+        It depends on every bit and on the order of rows: to be recognised, rows have to
         be read in the same order and summed by the same library.
         """
         array = np.asarray(values)
@@ -167,13 +179,13 @@ class Ledger:
         return self._mac("fingerprint", header + b"\n" + _content(array)).hex()
 
     def derive(self, purpose: str) -> bytes:
-        """Derive a secret of the site's own that is the same every time.
+        """Derive a secret of the site that is the same in every call.
 
         Parameters
         ----------
         purpose : str
-            What it is for, the subject of a request for example: a site that draws its
-            folds from this gives the same answer to the same question.
+            Purpose of the secret, the subject of a release for example: a site that
+            draws its folds from it gives the same answer to the same question.
 
         Returns
         -------
@@ -183,13 +195,13 @@ class Ledger:
         return self._mac("derive", purpose.encode())
 
     def mend(self) -> int:
-        """Drop a torn last line and write the head anew, by decision of the steward.
+        """Drop an incomplete last line and write the head again, for a steward.
 
         Returns
         -------
         int
-            Bytes dropped. A `LedgerError` if any whole line is damaged, or if the head
-            names an entry that is gone.
+            Bytes dropped. A `LedgerError` if any complete line is damaged, or if the
+            head names an entry that is missing.
         """
         with self.locked():
             content, head = self._store.read()
@@ -201,11 +213,26 @@ class Ledger:
                 self._store.write_head(_head_of(entries[-1]))
         return len(content) - size
 
-    def _read(self) -> tuple[tuple[Entry, ...], Verdict]:
+    def _read(self) -> tuple[tuple[Entry, ...], LedgerStatus]:
+        # Taken before reading: another thread may verify more lines meanwhile.
+        verified = self._verified
         content, head = self._store.read()
-        entries = read_chain(content)
+        unchanged = content.startswith(verified.content)
+        if unchanged:
+            new = content[len(verified.content) :]
+            entries = read_chain(new, verified.entries)
+        else:
+            entries = read_chain(content)
+        witness = _witness(entries, head)
+        if not unchanged:
+            raise LedgerError(
+                None,
+                "was rewritten: it is a whole chain, but not the one that this process "
+                "has read before. Restore it, or once that is looked into, restart",
+            )
+        self._verified = _Verified(content, entries)
         last = entries[-1].hash if entries else GENESIS
-        return entries, Verdict(len(entries), last, _witness(entries, head))
+        return entries, LedgerStatus(len(entries), last, witness)
 
     def _mac(self, label: str, content: bytes) -> bytes:
         message = f"fedsdr-{label}\n".encode() + content
@@ -224,7 +251,7 @@ def _head_of(entry: Entry) -> bytes:
 def _witness(entries: tuple[Entry, ...], head: bytes | None) -> Witness:
     """Compare entries with the head file."""
     if head is None:
-        # A crash may come between the first entry and its head.
+        # A crash is possible between writing the first entry and its head.
         return "agrees" if not entries else "behind" if len(entries) == 1 else "missing"
     if entries and head == _head_of(entries[-1]):
         return "agrees"
@@ -249,6 +276,6 @@ def _kind(array: NDArray[Any]) -> str:
 def _content(array: NDArray[Any]) -> bytes:
     if _kind(array) == "text":
         return canonical([str(item) for item in array.ravel()])
-    # One size for each kind, whatever the byte order of this machine.
+    # One size per kind, independent of the byte order of this machine.
     wide = {"b": "|b1", "i": "<i8", "u": "<u8", "f": "<f8"}[array.dtype.kind]
     return np.ascontiguousarray(array, dtype=wide).tobytes()

@@ -1,4 +1,4 @@
-"""What a site allows to leave: numbers that its steward sets."""
+"""The policy of a site: limits that its steward sets."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from fedsdr.exceptions import InputError
 
-#: How a table, which has no None, says that there is no limit.
+#: Stands for None, no limit, in a file that has no None.
 UNLIMITED = "unlimited"
 
 
@@ -18,12 +18,12 @@ class Policy:
     Parameters
     ----------
     min_rows : int, default=50
-        Fewest rows whose sums may be told, also of a fold or of rows held out.
+        Fewest rows whose sums may be released, also of a fold or of rows held out.
     min_slice_rows : int, default=3
         Fewest rows in a slice or class.
     min_level_rows : int, default=3
-        Fewest rows in which a column may differ from its commonest value, unless it is
-        constant; for a binary column these are the rows of its rarer level.
+        Fewest rows in which a column may differ from its most frequent value, unless it
+        is constant; for a binary column these are the rows of its rarer level.
     max_columns_per_row : float or None, default=0.33
         Most columns for each row; None allows more columns than rows.
     allowed_columns : collection of str or None, default=None
@@ -35,19 +35,19 @@ class Policy:
     same_sites_only : bool, default=True
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
-        Whether a statistic is told again only if no row has changed since.
+        Whether a statistic is released again only if no row has changed since.
 
     Notes
     -----
     3 and 0.33 are DataSHIELD's defaults (``nfilter.tab``, ``nfilter.glm``). A site
-    tells ``d (d + 1)`` sums about the ``n d`` numbers that it holds, so that
-    `max_columns_per_row` bounds how many it tells for each that it holds.
+    releases ``d (d + 1)`` sums of the ``n d`` numbers that it holds, so that
+    `max_columns_per_row` bounds the number of released sums per number held.
 
     DataSHIELD shows statistics of subsets of 3 rows and more (``nfilter.subset``). That
-    keeps from showing a single row, but a covariance is not one number: we ask for 50
-    rows. With slices of 20 a smaller site fills two of them at most, adds next to
-    nothing to the sum, and has the most to lose should all other parties join against
-    it. 50 is a convention and proves nothing; a steward may set what fits the data.
+    avoids showing a single row, but a covariance is not one number: we require 50 rows.
+    With slices of 20 a smaller site fills at most two of them, adds very little to the
+    sum, and has the most to lose if all other parties collude against it. 50 is a
+    convention without proof; a steward may set what fits the data.
     """
 
     min_rows: int = 50
@@ -70,7 +70,7 @@ class Policy:
                 raise InputError(f"{name} must be true or false")
         _check_ratio(self.max_columns_per_row)
         for name in ("allowed_columns", "allowed_studies"):
-            # Frozen: nobody may add to a collection that was handed in.
+            # Copied: a caller cannot change the collection afterwards.
             object.__setattr__(self, name, _as_names(name, getattr(self, name)))
 
     @classmethod

@@ -1,19 +1,25 @@
 """Where a ledger is kept: a file with a head and a key beside it, or memory."""
 
+import io
 import os
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from fedsdr.disclosure.chain import LedgerError
 from fedsdr.exceptions import InputError
+from fedsdr.files import (
+    CAN_LOCK,
+    PRIVATE,
+    explained,
+    locked,
+    sync_folder,
+    write_atomically,
+)
 
 KEY_BYTES = 32
-
-#: Of every file here: for the site's own account and nobody else.
-PRIVATE = 0o600
 
 
 class MemoryStore:
@@ -105,7 +111,7 @@ class FileStore:
         self._head_path = path.with_name(f"{path.name}.head")
         self._key_path = path.with_name(f"{path.name}.key")
         self._lock = threading.RLock()
-        self._file: int | None = None
+        self._file: io.FileIO | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -121,18 +127,13 @@ class FileStore:
                 yield
                 return
             new = not self.path.exists()
-            self._file = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            try:
-                _lock_file(self._file, exclusive=True)
-                if new:
-                    _sync_folder(self.path.parent)
-                if not os.path.samestat(os.fstat(self._file), self.path.stat()):
-                    raise LedgerError(None, "was replaced by another file just now")
-                yield
-            finally:
-                # Closing gives the lock back.
-                os.close(self._file)
-                self._file = None
+            with self._lock_file(exclusive=True) as self._file:
+                try:
+                    if new:
+                        sync_folder(self.path.parent)
+                    yield
+                finally:
+                    self._file = None
 
     def read(self) -> tuple[bytes, bytes | None]:
         """Read lines and head, waiting for a writer to finish.
@@ -147,12 +148,8 @@ class FileStore:
         with self._lock:
             if self._file is not None or not self.path.exists():
                 return self._read()
-            file = self._open(os.O_RDONLY)
-            try:
-                _lock_file(file, exclusive=False)
+            with self._lock_file(exclusive=False):
                 return self._read()
-            finally:
-                os.close(file)
 
     def append(self, line: bytes) -> None:
         """Add a line, on the disk when this returns.
@@ -164,12 +161,15 @@ class FileStore:
         """
         with self.locked():
             assert self._file is not None
-            size = os.fstat(self._file).st_size
+            size = self._file.seek(0, os.SEEK_END)
             try:
-                _write(self._file, line)
+                while line:
+                    line = line[os.write(self._file.fileno(), line) :]
+                os.fsync(self._file.fileno())
             except OSError:
-                # A full disk: what is there of this line was never answered for.
-                os.ftruncate(self._file, size)
+                # The disk is full. No answer left the site for what was written of
+                # this line, so it goes.
+                self._file.truncate(size)
                 raise
 
     def cut(self, size: int) -> None:
@@ -182,8 +182,8 @@ class FileStore:
         """
         with self.locked():
             assert self._file is not None
-            os.ftruncate(self._file, size)
-            os.fsync(self._file)
+            self._file.truncate(size)
+            os.fsync(self._file.fileno())
 
     def write_head(self, head: bytes) -> None:
         """Replace the head file, all of it or nothing.
@@ -193,7 +193,7 @@ class FileStore:
         head : bytes
             Which entry is the last.
         """
-        _replace(self._head_path, head)
+        write_atomically(self._head_path, head, private=True)
 
     def key(self) -> bytes:
         """Read the key, making one for a new ledger.
@@ -211,7 +211,8 @@ class FileStore:
                         f"has lost its key {self._key_path.name}, without which no one "
                         "can tell whether rows have changed: restore it from a backup",
                     )
-                _replace(self._key_path, secrets.token_bytes(KEY_BYTES))
+                key = secrets.token_bytes(KEY_BYTES)
+                write_atomically(self._key_path, key, private=True)
             if self._key_path.stat().st_mode & ~PRIVATE & 0o777:
                 raise InputError(
                     f"others may read {self._key_path}: allow its owner only, with "
@@ -227,47 +228,15 @@ class FileStore:
         exists = self._head_path.exists()
         return lines, self._head_path.read_bytes() if exists else None
 
-    def _open(self, flags: int) -> int:
-        try:
-            return os.open(self.path, flags, PRIVATE)
-        except OSError as error:
+    @contextmanager
+    def _lock_file(self, *, exclusive: bool) -> Iterator[io.FileIO]:
+        if not CAN_LOCK:  # pragma: no cover
             raise InputError(
-                f"the ledger {self.path} cannot be opened: {error.strerror}"
-            ) from error
-
-
-def _lock_file(file: int, *, exclusive: bool) -> None:
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover
-        raise InputError(
-            "this system cannot lock files, and a ledger in a file needs that: keep "
-            "it in memory, Ledger(None), or use a POSIX system"
-        ) from None
-    fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-
-
-def _write(file: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(file, content) :]
-    os.fsync(file)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that no one ever sees half of it."""
-    draft = path.with_name(f"{path.name}.new")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-    try:
-        _write(file, content)
-    finally:
-        os.close(file)
-    draft.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+                "this system cannot lock files, and a ledger in a file needs that: "
+                "keep it in memory, Ledger(None), or use a POSIX system"
+            )
+        with ExitStack() as stack:
+            with explained(f"the ledger {self.path} cannot be opened"):
+                lock = locked(self.path, exclusive=exclusive, private=True)
+                file = stack.enter_context(lock)
+            yield file

@@ -1,7 +1,7 @@
 """Models of y at each site, on all columns or on the few that a reducer leaves."""
 
-from fedsdr.downstream.compare import compare_downstream
-from fedsdr.downstream.models import downstream_models
+from fedsdr.downstream.comparison import compare_downstream
+from fedsdr.downstream.paper_models import downstream_models
 from fedsdr.downstream.per_site import PerSite
 from fedsdr.downstream.pipeline import SitePipeline, reduced_model
 from fedsdr.downstream.scores import relative_error, site_accuracy

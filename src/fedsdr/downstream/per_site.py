@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fedsdr.downstream.splits import take_rows
-from fedsdr.estimators.sites import group_by_site
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.rows.memory_rows import group_by_site
 
 UNSEEN = ("error", "pooled")
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.sites import group_by_site
+from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
+from fedsdr.rows.memory_rows import group_by_site
 
 Rows = NDArray[np.intp]
 

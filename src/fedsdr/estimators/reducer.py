@@ -1,17 +1,25 @@
 """What all reducers share: transform, names, tags."""
 
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fedsdr.summaries import check_target
+from fedsdr.estimators.checks import check_columns
+from fedsdr.method import Variables
+from fedsdr.result import Result
+from fedsdr.rows.memory_rows import OwnSites, split_sites
+from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.slicing import MIN_ROWS
 
 
@@ -23,6 +31,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     directions_: NDArray[np.float64]
+    support_: Any
+    penalty_: Any
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Reduce rows to the directions found.
@@ -38,17 +48,42 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Reduced variables.
         """
         check_is_fitted(self)
+        if not _holds_numbers(X):
+            check_columns(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Check rows and responses with scikit-learn's own validation."""
+        if not _holds_numbers(X):
+            check_columns(X)
         # Categories keep their meaning only if they are looked at first.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(
             self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
         )
         return rows, responses
+
+    def _own_sites(
+        self, X: Any, y: Any, sites: Any, generator: np.random.Generator
+    ) -> OwnSites:
+        """Check rows and responses, and group them by site."""
+        rows, responses = self._validate(X, y)
+        own = split_sites(rows, responses, sites, generator)
+        discrete, strict = is_discrete(responses), len(own) == 1
+        return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
+
+    def _adopt(self, found: Result, **settings: Any) -> None:
+        """Set the attributes that a result has."""
+        settings = {"estimator": type(self).__name__, **found.settings, **settings}
+        self.result_ = replace(found, settings=settings)
+        self.directions_ = np.array(found.directions)
+        self.support_ = np.array(found.support)
+        self.eigenvalues_ = np.array(found.eigenvalues)
+        self.n_directions_ = self.directions_.shape[1]
+        self.penalty_ = found.penalty
+        self.n_iter_ = found.n_iter
+        self.validation_ = pd.DataFrame(list(found.validation))
 
     def _feature_names(self) -> tuple[str, ...]:
         names = getattr(self, "feature_names_in_", None)
@@ -64,3 +99,33 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Make a Generator from what scikit-learn calls a random state.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        As users pass it.
+
+    Returns
+    -------
+    numpy.random.Generator
+        Equal for equal integers.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, Integral):
+        return np.random.default_rng(int(random_state))
+    check_random_state(random_state)  # raises, in scikit-learn's words
+    return np.random.default_rng()
+
+
+def _holds_numbers(X: Any) -> bool:
+    """Recognise arrays that need no look at their columns."""
+    return getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"

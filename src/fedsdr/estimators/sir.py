@@ -1,28 +1,28 @@
 """Plain sliced inverse regression."""
 
-import warnings
+from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
+
+from fedsdr.estimation import leading_directions, orthonormal
+from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer
-from fedsdr.exceptions import InputError, WeakSignalWarning
-from fedsdr.selection import bic_dimension, leading_directions, orthonormal
-from fedsdr.summaries import summarize
-from fedsdr.summaries.one_site import Kernel
+from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
+from fedsdr.method import Bic, Terms, read_parameter
+from fedsdr.questions import MomentsOf
+from fedsdr.selection import bic_dimension
 
 
 class SIR(Reducer):
-    r"""Sliced inverse regression (Li 1991), dense, on one data set.
+    r"""Sliced inverse regression (Li 1991), dense.
 
     Parameters
     ----------
-    n_directions : int or "bic", default="bic"
+    n_directions : int, "bic" or Bic, default="bic"
         Dimension of the subspace, or chosen by the criterion eq2.14a.
-    slice_size : int, default=20
-        Rows in a slice of a continuous response.
-    n_slices : int or None, default=None
-        Number of slices; overrides `slice_size`.
-    kernel : {"slices", "smooth", "pairs"}, default="slices"
-        See `fedsdr.summaries.summarize`.
+    kernel : str, Slices, Smooth or Pairs, default="slices"
+        See `fedsdr.summaries.summarize`; ``Slices(number=10)`` sets their number.
 
     Attributes
     ----------
@@ -52,58 +52,49 @@ class SIR(Reducer):
     (200, 1)
     """
 
-    def __init__(
-        self,
-        n_directions: Any = "bic",
-        *,
-        slice_size: int = 20,
-        n_slices: int | None = None,
-        kernel: Kernel = "slices",
-    ) -> None:
+    @accept_former_names
+    def __init__(self, n_directions: Any = "bic", *, kernel: Any = "slices") -> None:
         self.n_directions = n_directions
-        self.slice_size = slice_size
-        self.n_slices = n_slices
         self.kernel = kernel
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the directions.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows.
+            Rows of all sites.
         y : array-like of shape (n_rows,)
             Numbers, or classes.
+        sites : array-like of shape (n_rows,), optional
+            Label of each row's site, which is centred on its own mean; one site if not
+            given.
 
         Returns
         -------
         SIR
             Itself, fitted.
         """
-        rows, responses = self._validate(X, y)
-        summary = summarize(
-            rows,
-            responses,
-            slice_size=self.slice_size,
-            n_slices=self.n_slices,
-            kernel=self.kernel,
-        )
-        sigma, kernel = summary.sigma, summary.kernel
-        n_rows, d = rows.shape
+        kernel = read_parameter("kernel", self.kernel)
+        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0))
+        d, variables = self.n_features_in_, sites_sum.variables
+        terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
+        total = sites_sum(MomentsOf(terms)).parts["total"]
+        n_rows = total.n_rows
         if n_rows <= d:
-            warnings.warn(
+            warn_user(
                 f"{n_rows} rows for {d} columns: SIR fits noise there, use SSIR",
                 WeakSignalWarning,
-                stacklevel=2,
             )
         k = self.n_directions
-        if k == "bic":
-            k = bic_dimension(kernel, n_rows, max(d - 1, 1))
-        elif isinstance(k, str) or not 1 <= k <= d:
+        if k == "bic" or isinstance(k, Bic):
+            limit = k.max_directions if isinstance(k, Bic) else max(d - 1, 1)
+            k = bic_dimension(total.kernel, n_rows, limit)
+        elif not isinstance(k, Integral) or not 1 <= int(k) <= d:
             raise InputError(
                 f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
             )
-        directions, eigenvalues = leading_directions(sigma, kernel, int(k))
+        directions, eigenvalues = leading_directions(total.sigma, total.kernel, int(k))
         if directions.shape[1] == 0:
             raise InputError("every column of X is constant")
         self.directions_ = orthonormal(directions)

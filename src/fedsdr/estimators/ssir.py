@@ -1,8 +1,9 @@
 """Sparse sliced inverse regression on one data set."""
 
-from typing import Any, Self
+from typing import Any
 
 from fedsdr.estimators.fed_ssir import FedSSIR
+from fedsdr.estimators.former_names import accept_former_names
 
 
 class SSIR(FedSSIR):
@@ -13,28 +14,16 @@ class SSIR(FedSSIR):
 
     Parameters
     ----------
-    n_directions : int or {"auto", "bic"}, default="bic"
+    n_directions : int, str, Auto, Bic or Votes, default="bic"
         Dimension K, or how to choose it.
-    penalty : float or {"moments", "holdout", "universal"}, default="moments"
+    penalty : float, str, Universal, Moments or HoldOut, default="moments"
         rho, or how to choose it.
-    kernel : {"slices", "smooth", "pairs"}, default="slices"
+    kernel : str, Smooth, Slices or Pairs, default="slices"
         How the movement of x with y is measured.
-    slice_size : int, default=20
-        Rows in a slice.
     refit : bool or float, default=False
         As in `FedSSIR`.
     standardize : bool, default=True
         Put columns on a common scale first.
-    max_directions : int, default=5
-        Largest dimension considered when it is chosen.
-    n_folds : int, default=5
-        For ``penalty="moments"``.
-    validation_fraction : float, default=0.3
-        For ``penalty="holdout"``.
-    n_penalties : int, default=20
-        Size of the grid for "moments" and "holdout".
-    min_ratio : float, default=0.15
-        Smallest penalty of that grid over the one that selects nothing.
     tol : float, default=1e-6
         Relative duality gap.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -49,9 +38,9 @@ class SSIR(FedSSIR):
 
     Notes
     -----
-    Rows of different sites must not be pooled when their means differ: a shift of x
-    between sites looks like a direction. Use `FedSSIR` with ``sites``. For n_folds to
-    make sense there must be at least two rows a fold.
+    Pooled rows of sites whose means differ show a shift of x between sites as a
+    direction: pass ``sites``, so that each site is centred on its own mean. Folds need
+    at least two rows each.
 
     Examples
     --------
@@ -62,20 +51,15 @@ class SSIR(FedSSIR):
     array([0, 1])
     """
 
+    @accept_former_names
     def __init__(
         self,
         n_directions: Any = "bic",
         *,
         penalty: Any = "moments",
         kernel: Any = "slices",
-        slice_size: int = 20,
         refit: Any = False,
         standardize: bool = True,
-        max_directions: int = 5,
-        n_folds: int = 5,
-        validation_fraction: float = 0.3,
-        n_penalties: int = 20,
-        min_ratio: float = 0.15,
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:
@@ -83,31 +67,8 @@ class SSIR(FedSSIR):
             n_directions,
             penalty=penalty,
             kernel=kernel,
-            slice_size=slice_size,
             refit=refit,
             standardize=standardize,
-            max_directions=max_directions,
-            n_folds=n_folds,
-            validation_fraction=validation_fraction,
-            n_penalties=n_penalties,
-            min_ratio=min_ratio,
             tol=tol,
             random_state=random_state,
         )
-
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Find the central subspace of one data set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows.
-        y : array-like of shape (n_rows,)
-            Numbers, or classes.
-
-        Returns
-        -------
-        SSIR
-            Itself, fitted.
-        """
-        return self._fit(X, y, None)

@@ -1,14 +1,14 @@
 """What principal components have in common, however they were found."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.arrays import Matrix
+from fedsdr.estimators.checks import check_columns
 from fedsdr.estimators.reducer import Reducer
-from fedsdr.exceptions import InputError, WeakSignalWarning
+from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 
 
 class Components(Reducer):
@@ -32,8 +32,7 @@ class Components(Reducer):
             Coordinates, measured from `mean_`.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return (rows - self.mean_) @ self.directions_
+        return (self._rows(X, reset=False) - self.mean_) @ self.directions_
 
     def inverse_transform(self, X: Any) -> Matrix:
         """Put reduced rows back into the space of the columns.
@@ -57,6 +56,14 @@ class Components(Reducer):
             )
         return scores @ self.components_ + self.mean_
 
+    def _rows(self, X: Any, *, reset: bool, least: int = 1) -> Matrix:
+        """Check rows with scikit-learn's own validation."""
+        check_columns(X)
+        rows: Matrix = validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_min_samples=least
+        )
+        return rows
+
     def _set_directions(self, basis: Matrix) -> Matrix:
         """Take orthonormal columns, the largest entry of each made positive."""
         peaks = np.abs(basis).argmax(axis=0) if basis.size else np.empty(0, np.intp)
@@ -68,11 +75,10 @@ class Components(Reducer):
 
     def _warn_if_fewer(self, wanted: int) -> None:
         if self.n_components_ < wanted:
-            warnings.warn(
+            warn_user(
                 f"{self.n_components_} direction(s) found where {wanted} were asked "
                 "for: the rows vary in no other",
                 WeakSignalWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Any:

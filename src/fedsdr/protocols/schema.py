@@ -1,4 +1,4 @@
-"""The messages of a protocol: what each may hold, and whether it does."""
+"""Schemas: which fields each message of a protocol has, and whether they fit."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,12 @@ Direction = Literal["request", "reply"]
 #: A length that may be anything.
 ANY = "*"
 
-_PLAIN: dict[str, type] = {"text": str, "int": int, "float": float, "bool": bool}
+#: Limits that hold for every message: characters of a text, which is never empty, and
+#: items of a list or mapping.
+MAX_TEXT = 200
+MAX_ITEMS = 10_000
+
+_PLAIN: dict[str, type] = {"int": int, "float": float, "bool": bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +32,28 @@ class FieldSpec:
     Parameters
     ----------
     name : str
-        Its key; "" for the items of a list or mapping.
+        Key of the field; "" for the items of a list or mapping.
     kind : str
         "array", "bytes", "text", "int", "float", "bool", "choice" (of fixed values),
         "list", "mapping" (of names that are not fixed, such as sites) or "record" (of
         fields that are).
     formula : str, default=""
-        What it is.
+        Meaning of the field.
     seen_by : str, default=""
-        Who can read it, besides its sender.
+        Parties that can read it, besides its sender.
     shape : tuple of str or int, default=()
-        Of an array; the length of bytes or of a list, any if not given. A letter stands
-        for one number throughout a message, "*" for any.
+        Shape of an array; length of bytes, of a list or of a mapping, any if not
+        given. A letter stands for one number throughout a message, "*" for any.
     dtype : str, default=""
-        Of an array, as numpy writes it.
+        Type of an array, in numpy's notation.
     items : FieldSpec or None, default=None
-        What a list or mapping holds; None for anything.
+        Items of a list or mapping; None for anything.
     fields : tuple of FieldSpec, default=()
-        Of a record.
+        Fields of a record.
     choices : tuple, default=()
-        Values allowed.
+        Allowed values.
     optional : bool, default=False
-        Whether None is allowed too.
+        Whether None is allowed as well.
     absent : bool, default=False
         Whether the field may be left out.
     """
@@ -105,7 +110,7 @@ class MessageSpec:
     sender, receiver : str
         Roles.
     fields : tuple of FieldSpec, default=()
-        All that it holds.
+        All fields of the message.
     """
 
     protocol: str
@@ -148,7 +153,7 @@ def exchange(
 
 
 class Schema:
-    """All messages of a protocol; what is not in it may not be sent.
+    """All messages of a protocol; no other message may be sent.
 
     Parameters
     ----------
@@ -189,7 +194,7 @@ class Schema:
         payload: Any,
         sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """Refuse a message that holds anything else than it should.
+        """Refuse a message that does not fit the schema.
 
         Parameters
         ----------
@@ -218,21 +223,21 @@ class Schema:
 def find_problem(
     fields: Iterable[FieldSpec], payload: Any, sizes: dict[str, int]
 ) -> str | None:
-    """Compare a record with what it may hold.
+    """Compare a record with its fields.
 
     Parameters
     ----------
     fields : iterable of FieldSpec
-        All that it must hold.
+        All fields of the record.
     payload : object
-        What there is.
+        Content to check.
     sizes : dict of str to int
-        Lengths that are known; those met on the way are added.
+        Known lengths; lengths that are found are added.
 
     Returns
     -------
     str or None
-        What differs, without any value; None if nothing does.
+        The first problem, without any value; None if there is none.
     """
     known = {field.name: field for field in fields}
     needed = {name for name, field in known.items() if not field.absent}
@@ -252,6 +257,8 @@ def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
     if field.kind in _PLAIN:
         # Not isinstance: a bool is an int.
         return None if type(value) is _PLAIN[field.kind] else wrong
+    if field.kind == "text":
+        return None if _is_text(value) else wrong
     if field.kind == "choice":
         same = (type(value) is type(one) and value == one for one in field.choices)
         return None if any(same) else wrong
@@ -268,15 +275,15 @@ def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
 
 
 def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
-    """Look into a list or a mapping."""
+    """Check the items of a list or a mapping."""
     wrong = f"is not {field.type_text}"
-    if field.kind == "list":
-        length = field.shape or (ANY,)
-        if not isinstance(value, list) or not _fits(length, (len(value),), sizes):
-            return wrong
-        items = value
-    else:
-        if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+    if not isinstance(value, list if field.kind == "list" else Mapping):
+        return wrong
+    if len(value) > MAX_ITEMS or not _fits(field.shape or (ANY,), (len(value),), sizes):
+        return wrong
+    items = value
+    if isinstance(value, Mapping):
+        if not all(map(_is_text, value)):
             return wrong
         items = list(value.values())
     if field.items is None:
@@ -286,10 +293,14 @@ def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str 
     return None if found is None else f"holds an item that {found}"
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MAX_TEXT
+
+
 def _fits(
     expected: tuple[str | int, ...], shape: tuple[int, ...], sizes: dict[str, int]
 ) -> bool:
-    """Compare lengths; a letter that is new takes the length that it meets."""
+    """Compare lengths; a letter without a known length takes that of the value."""
     if len(expected) != len(shape):
         return False
     for wanted, length in zip(expected, shape, strict=True):

@@ -1,7 +1,14 @@
 """The rows of one site, and the sums that it can compute from them."""
 
-from fedsdr.rows.memory_rows import MemoryRows
+from fedsdr.rows.memory_rows import Communication, MemoryRows, OwnSites, split_sites
 from fedsdr.rows.site_rows import Rows
 from fedsdr.rows.streamed_rows import StreamedRows
 
-__all__ = ["MemoryRows", "Rows", "StreamedRows"]
+__all__ = [
+    "Communication",
+    "MemoryRows",
+    "OwnSites",
+    "Rows",
+    "StreamedRows",
+    "split_sites",
+]

@@ -1,18 +1,20 @@
-"""The rows of one site, in memory."""
+"""Rows in memory: of one site, and of several sites in one hand."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.method import Terms, Variables
+from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
-from fedsdr.terms import Terms
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +67,16 @@ class MemoryRows(Rows):
             Naming columns and counts, never a value.
         """
         check_names(self.X.shape[1], self.columns, terms, columns)
+        self.check_values()
+
+    def check_values(self) -> None:
+        """Check that nothing is missing, not finite or beyond any unit.
+
+        Raises
+        ------
+        InputError
+            Naming counts, never a value.
+        """
         missing = ~(np.abs(self.X) < LARGEST).all(axis=0)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
@@ -147,16 +159,7 @@ class MemoryRows(Rows):
         Summary
             Of this site.
         """
-        return summarize(
-            self.X if kept is None else self.X[kept],
-            self.y if kept is None else self.y[kept],
-            slice_size=terms.slice_size,
-            n_slices=terms.n_slices,
-            kernel=terms.kernel,
-            target="classes" if terms.discrete else "continuous",
-            on_degenerate="raise" if strict else "zero",
-            site=self.label,
-        )
+        return summarize(**self._kept(terms, kept, strict=strict))
 
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
@@ -179,15 +182,192 @@ class MemoryRows(Rows):
         """
         return look(self.X, self.y, columns, **terms)
 
-    def _summarize_all(self, terms: Terms, masks: Sequence[Mask]) -> list[Summary]:
-        total = self.summarize(terms, strict=terms.strict)
-        with warnings.catch_warnings():
-            # All rows together have just been judged; a fold may well be too small.
-            warnings.simplefilter("ignore", SiteWarning)
-            return [total, *(self.summarize(terms, kept) for kept in masks)]
+    def summarize_parts(self, terms: Terms) -> list[Summary]:
+        """Summarise all rows, and the folds and fitting rows that the terms ask for.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+
+        Returns
+        -------
+        list of Summary
+            In the order of `Terms.parts`.
+        """
+        found = [summarize(**self._kept(terms, strict=terms.strict))]
+        if len(terms.parts) > 1:
+            with warnings.catch_warnings():
+                # All rows have just been judged; a fold may well be too small.
+                warnings.simplefilter("ignore", SiteWarning)
+                found += [
+                    summarize(**self._kept(terms, kept)) for kept in self._masks(terms)
+                ]
+        return found
+
+    def _kept(
+        self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
+    ) -> dict[str, Any]:
+        """Write the arguments of `summarize` for all rows, or some."""
+        return {
+            "X": self.X if kept is None else self.X[kept],
+            "y": self.y if kept is None else self.y[kept],
+            "kernel": terms.kernel,
+            "target": "classes" if terms.discrete else "continuous",
+            "on_degenerate": "raise" if strict else "zero",
+            "site": self.label,
+        }
 
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:
             self.X = self.X.copy()
             self._gaps = np.isnan(self.X[:, columns])
         return self._gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Communication:
+    """What a fit cost, or would cost, between sites.
+
+    Parameters
+    ----------
+    rounds : int
+        Messages that every site had to answer; for ``protocol="sums"`` the sums that it
+        would be asked for.
+    n_bytes : dict of str to int
+        Bytes that each site sent and received; for ``protocol="sums"``, where no
+        message is made, eight for each number that a site adds.
+    """
+
+    rounds: int
+    n_bytes: dict[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class OwnSites:
+    """Adds over sites whose rows one process holds; no message is made.
+
+    Parameters
+    ----------
+    rows : mapping of str to MemoryRows
+        Rows of each site, by its name.
+    variables : Variables
+        What is known about the data.
+
+    Attributes
+    ----------
+    n_sums : int
+        Sums that were asked for.
+    n_values : int
+        Numbers that each site contributed to them.
+    """
+
+    rows: Mapping[str, MemoryRows]
+    variables: Variables
+    n_sums: int = field(default=0, init=False)
+    n_values: int = field(default=0, init=False)
+
+    @property
+    def communication(self) -> Communication:
+        """What the sums would cost between sites, at eight bytes per number."""
+        return Communication(self.n_sums, dict.fromkeys(self.rows, 8 * self.n_values))
+
+    def __call__(self, question: Any) -> Any:
+        """Add one sum over all sites.
+
+        Parameters
+        ----------
+        question : Question
+            What to add.
+
+        Returns
+        -------
+        object
+            Sum over the sites.
+        """
+        self.n_sums += 1
+        self.n_values += question.n_values
+        total = None
+        for rows in self.rows.values():
+            value = question.compute(rows)
+            total = value if total is None else total + value
+        return total
+
+
+def split_sites(
+    X: Matrix, y: NDArray[Any], sites: Any, generator: np.random.Generator
+) -> dict[str, MemoryRows]:
+    """Group rows by site.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows of all sites.
+    y : ndarray of shape (n_rows,)
+        Responses.
+    sites : array-like of shape (n_rows,) or None
+        Labels; None for one site.
+    generator : numpy.random.Generator
+        Gives every site a generator of its own.
+
+    Returns
+    -------
+    dict of str to MemoryRows
+        By the site's name, in the order of the labels.
+    """
+    groups = group_by_site(sites, len(y))
+    if len(groups) == 1:
+        parts = {"only": MemoryRows(X, y, generator, groups[0][0])}
+    else:
+        own = generator.spawn(len(groups))
+        parts = {
+            str(label): MemoryRows(X[rows], y[rows], one, label)
+            for (label, rows), one in zip(groups, own, strict=True)
+        }
+    for part in parts.values():
+        part.check_values()
+    return parts
+
+
+def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Find which rows belong to which site.
+
+    Parameters
+    ----------
+    sites : array-like of shape (n_rows,) or None
+        Labels; None for one site.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    list of tuple (label, rows)
+        Label (None for the only site) and ascending row numbers, sorted by label.
+    """
+    if sites is None:
+        return [(None, np.arange(n_rows))]
+    if isinstance(sites, str):
+        raise InputError(
+            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
+        )
+    labels = np.asarray(sites)
+    if labels.ndim != 1 or len(labels) != n_rows:
+        raise InputError(
+            f"sites must give one label for each of the {n_rows} rows, got shape "
+            f"{labels.shape}"
+        )
+    if pd.isna(labels).any():
+        raise InputError(
+            f"sites has {int(pd.isna(labels).sum())} missing label(s): every row must "
+            "belong to a site"
+        )
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InputError(
+            "sites mixes labels of different types, such as text and numbers"
+        ) from error
+    return [
+        (name, np.flatnonzero(codes == code))
+        for code, name in enumerate(names.tolist())
+    ]

@@ -1,6 +1,5 @@
 """What rows of a site have in common, whether they are in memory or read in batches."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,22 +9,19 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
-from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.protocols.vectors import pack
-from fedsdr.selection import bic_dimension
+from fedsdr.exceptions import InputError
+from fedsdr.method import Terms
 from fedsdr.summaries import Summary
-from fedsdr.terms import Terms
 
 # Far beyond any unit; within it, nothing that is computed can overflow.
 LARGEST = 1e100
 
 
 class Rows(ABC):
-    """The rows of one site, and the sums that it can tell about them.
+    """The rows of one site, and the sums that it can compute from them.
 
-    What a site adds up under masks is computed here, from rows in memory
-    (`fedsdr.protocols.MemoryRows`) or read in batches
-    (`fedsdr.rows.streamed_rows.StreamedRows`).
+    They are in memory (`fedsdr.rows.MemoryRows`) or read in batches
+    (`fedsdr.rows.StreamedRows`), with the same sums.
     """
 
     __slots__ = ()
@@ -122,11 +118,8 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def _summarize_all(self, terms: Terms, masks: Sequence[Mask]) -> list[Summary]:
-        """Summarise all rows, as strictly as the terms say, and then some of them."""
-
-    def moments(self, terms: Terms) -> Matrix:
-        """Compute every sum that the terms ask for.
+    def summarize_parts(self, terms: Terms) -> list[Summary]:
+        """Summarise all rows, and the folds and fitting rows that the terms ask for.
 
         Parameters
         ----------
@@ -135,15 +128,10 @@ class Rows(ABC):
 
         Returns
         -------
-        ndarray of shape (terms.n_values,)
-            Summaries of all parts, then the vote as an indicator.
+        list of Summary
+            In the order of `Terms.parts`. All rows together are judged as strictly as
+            the terms say; a part may be too small for a kernel.
         """
-        self.check(terms)
-        summaries = self._summarize_all(terms, self._masks(terms))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SiteWarning)
-            vote = self._vote(summaries[0], terms.max_votes)
-        return np.concatenate([*map(pack, summaries), vote])
 
     def hold_out(self, terms: Terms) -> Mask:
         """Draw the rows to hold out for validation.
@@ -166,12 +154,6 @@ class Rows(ABC):
                 "leaves nothing to fit or to validate on: use penalty='universal'"
             )
         return self._shuffled(n_rows, "held", count) < count
-
-    def _vote(self, total: Summary, max_votes: int) -> Matrix:
-        vote = np.zeros(max_votes)
-        if max_votes and total.between.any():
-            vote[bic_dimension(total.kernel, total.n_rows, max_votes) - 1] = 1.0
-        return vote
 
     def _masks(self, terms: Terms) -> list[Mask]:
         masks: list[Mask] = []

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.rows.site_rows import LARGEST, Mask, Matrix, Rows, check_names
+from fedsdr.method import Terms
+from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary
 from fedsdr.summaries.prediction import as_columns, reduced_error
+from fedsdr.summaries.slicing import weigh
 from fedsdr.summaries.stream import Reader, Stream
 from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
-from fedsdr.summaries.weights import weigh
-from fedsdr.terms import Terms
 
 #: Matrices of the size of a batch that reading and summing take at a time, about.
 COPIES = 8
@@ -201,7 +202,20 @@ class StreamedRows(Rows):
         part = self._part(terms, kept, strict=strict)
         return summarize_parts(self._stream, [part], memory=self.memory)[0]
 
-    def _summarize_all(self, terms: Terms, masks: Sequence[Mask]) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> list[Summary]:
+        """Summarise all rows, and the folds and fitting rows that the terms ask for.
+
+        Parameters
+        ----------
+        terms : Terms
+            Agreed between all parties.
+
+        Returns
+        -------
+        list of Summary
+            In the order of `Terms.parts`.
+        """
+        masks = self._masks(terms)
         parts = [self._part(terms, None, strict=terms.strict)]
         with warnings.catch_warnings():
             # All rows together have just been judged; a fold may well be too small.
@@ -217,8 +231,6 @@ class StreamedRows(Rows):
             y if kept is None else y[kept],
             kernel=terms.kernel,
             discrete=terms.discrete,
-            slice_size=terms.slice_size,
-            n_slices=terms.n_slices,
             on_degenerate="raise" if strict else "zero",
             site=self.label,
         )

@@ -1,4 +1,4 @@
-"""Add without seeing: fixed point, masks, shares."""
+"""Secure sums: fixed-point numbers, masks, shares and identities."""
 
 from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.fixed_point import FixedPoint

@@ -1,4 +1,4 @@
-"""What sites agree on before they add, and the context that binds every message."""
+"""What sites agree on before a sum, and the context that binds every message."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MIN_SITES = 3
 
 
 def usual_threshold(n_sites: int) -> int:
-    """Choose how many sites must stay to the end, where a study does not say.
+    """Choose how many sites must stay to the end, if a study does not say so.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Agreement:
     threshold : int
         Sites that must stay to the end, more than half of all and at least 3.
     ring : FixedPoint
-        In which numbers are added.
+        Ring in which numbers are added.
     """
 
     study: str
@@ -72,18 +72,18 @@ class Agreement:
 
     @property
     def tolerated(self) -> int:
-        """How many sites may collude with the coordinator and open no single site.
+        """Number of sites that may collude with the coordinator without opening a site.
 
         Two sets of survivors need `threshold` signatures each, and an honest site signs
-        one: more than ``2 threshold - n - 1`` colluders can have both opened. And all
-        sites of a sum but one know the part of that one.
+        one: more than ``2 threshold - n - 1`` colluders can have both opened. Also, all
+        sites of a sum but one together know the part of that one.
         """
         return min(2 * self.threshold - len(self.roster) - 1, self.threshold - 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What binds a message to its study, round and question.
+    """Study, round and question to which a message is bound.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Context:
     round : str
         Name of the round, used once.
     question : bytes
-        Digest of what is being added.
+        Digest of the request.
     """
 
     study: str
@@ -100,12 +100,12 @@ class Context:
     question: bytes
 
     def bind(self, label: str, *parts: bytes | str) -> bytes:
-        """Write a label and parts so that no two lists read the same.
+        """Join a label and parts, so that different lists give different bytes.
 
         Parameters
         ----------
         label : str
-            What the bytes are for.
+            Purpose of the bytes.
         *parts : bytes or str
             Parties and content.
 

@@ -1,4 +1,4 @@
-"""What signatures, boxes and masks are bound to: the same bytes at both ends."""
+"""The bytes to which signatures, boxes and masks are bound, equal at both ends."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -11,37 +11,37 @@ from fedsdr.secure_sum.round_secrets import PublicKeys
 
 
 def keys_message(context: Context, site: str, keys: PublicKeys) -> bytes:
-    """Write what a site signs when it shows its keys.
+    """Build the message that a site signs when it sends its keys.
 
     Parameters
     ----------
     context : Context
         Study, round and question.
     site : str
-        Its name.
+        Name of the site.
     keys : PublicKeys
-        Of the round.
+        Keys of the round.
 
     Returns
     -------
     bytes
-        To be signed.
+        Message to sign.
     """
     return context.bind("keys", site, keys.content)
 
 
 def shown_keys(keys: Mapping[str, PublicKeys]) -> bytes:
-    """Digest the keys that a site was shown.
+    """Digest the keys that a site has received.
 
     Parameters
     ----------
     keys : mapping of str to PublicKeys
-        Of every site that showed some.
+        Keys of every site that sent its keys.
 
     Returns
     -------
     bytes of length 32
-        The same for whoever was shown the same.
+        Equal for all sites that received the same keys.
     """
     return digest(part for s, k in sorted(keys.items()) for part in (s, k.content))
 
@@ -49,12 +49,12 @@ def shown_keys(keys: Mapping[str, PublicKeys]) -> bytes:
 def parties(
     keys: Mapping[str, PublicKeys], shared: Iterable[str], survivors: Iterable[str]
 ) -> bytes:
-    """Digest who took part in a round, and how far.
+    """Digest which sites took part in a round, and up to which stage.
 
     Parameters
     ----------
     keys : mapping of str to PublicKeys
-        Of every site that showed some.
+        Keys of every site that sent its keys.
     shared : iterable of str
         Sites that shared their secrets.
     survivors : iterable of str
@@ -63,83 +63,83 @@ def parties(
     Returns
     -------
     bytes
-        The same for whoever saw the same.
+        Equal for all parties that saw the same sites.
     """
     return shown_keys(keys) + digest(sorted(shared)) + digest(sorted(survivors))
 
 
 def survivors_message(context: Context, signer: str, seen: bytes) -> bytes:
-    """Write what a site signs when it confirms who is in the sum.
+    """Build the message that a site signs when it confirms the sites in the sum.
 
     Parameters
     ----------
     context : Context
         Study, round and question.
     signer : str
-        Its name.
+        Name of the site.
     seen : bytes
         From `parties`; computed once, since every site checks the others' signatures.
 
     Returns
     -------
     bytes
-        To be signed.
+        Message to sign.
     """
     return context.bind("survivors", signer, seen)
 
 
 def masked_message(context: Context, site: str, masked: Ring) -> bytes:
-    """Write what a site signs when it sends masked numbers.
+    """Build the message that a site signs when it sends masked numbers.
 
     Parameters
     ----------
     context : Context
         Study, round and question.
     site : str
-        Its name.
+        Name of the site.
     masked : ndarray of uint64, shape (n_values, words)
-        The numbers.
+        Masked numbers.
 
     Returns
     -------
     bytes
-        To be signed.
+        Message to sign.
     """
     raw = np.ascontiguousarray(masked, dtype="<u8")
     return context.bind("masked", site, hashlib.sha256(raw.data).digest())
 
 
 def pair_info(context: Context, one: str, other: str) -> bytes:
-    """Write the context of a pair's mask, the same at both ends.
+    """Build the context of a pair's mask, the same at both ends.
 
     Parameters
     ----------
     context : Context
         Study, round and question.
     one, other : str
-        The pair.
+        Names of the two sites.
 
     Returns
     -------
     bytes
-        For key derivation.
+        Context for key derivation.
     """
     return context.bind("pair", *sorted((one, other)))
 
 
 def self_info(context: Context, site: str) -> bytes:
-    """Write the context of a site's self mask.
+    """Build the context of a site's self mask.
 
     Parameters
     ----------
     context : Context
         Study, round and question.
     site : str
-        Its name.
+        Name of the site.
 
     Returns
     -------
     bytes
-        For key derivation.
+        Context for key derivation.
     """
     return context.bind("self", site)

@@ -11,9 +11,9 @@ from fedsdr.arrays import Matrix
 Ring = NDArray[np.uint64]
 
 WORD = 64
-# Numbers that are converted at a time: what is worked on stays in the cache.
+# Numbers that are converted at a time, so that they stay in the cache.
 BLOCK = 32768
-# Terms after which carries, counted in bytes, have to be moved on.
+# Terms after which carries, counted in one byte each, must be added to high words.
 MOST_CARRIES = 255
 
 
@@ -24,9 +24,9 @@ class FixedPoint:
     Parameters
     ----------
     words : {1, 2}, default=2
-        Number w of 64-bit words a number takes.
+        Number w of 64-bit words per number.
     fraction_bits : int, default=72
-        Bits f behind the point.
+        Number f of bits after the point.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class FixedPoint:
     .. math:: |\text{decoded} - \textstyle\sum x| \le m 2^{-f-1} + 2^{-51} |\sum x| .
 
     `encode` raises `OverflowError` where m terms of this size could leave the ring: a
-    sum never wraps in silence.
+    sum never wraps around unnoticed.
     """
 
     words: int = 2
@@ -98,7 +98,7 @@ class FixedPoint:
         # Powers of two: products are exact.
         scaled = np.abs(values) * 2.0 ** (self.fraction_bits - WORD * (self.words - 1))
         if self.words == 2:
-            # Conversion cuts off; the part behind the point is exact, and so is its
+            # Conversion truncates; the fraction that is left is exact, and so is its
             # scaling by 2^64.
             elements[:, 1] = scaled
             scaled -= elements[:, 1]
@@ -145,7 +145,7 @@ def empty(shape: tuple[int, ...], words: int) -> Ring:
     shape : tuple of int
         Of the array of elements.
     words : int
-        64-bit words an element.
+        64-bit words per element.
 
     Returns
     -------
@@ -182,9 +182,9 @@ def accumulate(
     Parameters
     ----------
     target : ndarray of uint64, shape (..., words)
-        What is changed.
+        Elements to change.
     plus, minus : iterable of ndarray of uint64, shape (..., words)
-        Terms; each is looked at once, before the next one is asked for.
+        Terms; each is read once, before the next one is taken from the iterable.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def accumulate(
 
 
 def _settle(high: Ring, carries: NDArray[np.uint8], sign: int) -> None:
-    """Move the carries counted into the high words."""
+    """Add the counted carries to the high words."""
     if sign < 0:
         high -= carries
     else:

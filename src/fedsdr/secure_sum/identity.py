@@ -1,4 +1,4 @@
-"""Who is who: signing keys made at the site, and a roster agreed out of band."""
+"""Identities: signing keys made at the sites, and a roster agreed out of band."""
 
 import os
 from collections.abc import Mapping
@@ -119,11 +119,11 @@ def check_signature(
     roster : mapping of str to bytes
         Public identities.
     site : str
-        Who is said to have signed.
+        Site that is said to have signed.
     signature : bytes
-        What is said to be its signature.
+        Its alleged signature.
     message : bytes
-        What is said to be signed.
+        Message that is said to be signed.
 
     Raises
     ------

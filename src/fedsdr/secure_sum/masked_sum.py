@@ -1,4 +1,4 @@
-"""What the coordinator does in a secure sum: open the sum, and nothing else."""
+"""The coordinator's part of a secure sum: removes the masks from the total."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.bindings import pair_info, self_info
 from fedsdr.secure_sum.fixed_point import Ring, total
-from fedsdr.secure_sum.masks import change, pairwise
+from fedsdr.secure_sum.masks import apply_masks, pairwise
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     PublicKeys,
@@ -22,13 +22,13 @@ from fedsdr.secure_sum.round_secrets import (
 )
 from fedsdr.secure_sum.sharing import join
 
-# Sets of shares that are tried for one secret.
+# Largest number of sets of shares that are tried for one secret.
 MAX_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSum:
-    """Masked numbers of a round, to be opened with shares.
+    """Masked numbers of a round, whose sum is opened with shares.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class MaskedSum:
     context : Context
         Study, round and question.
     keys : mapping of str to PublicKeys
-        Of every site that showed keys.
+        Keys of every site that sent its keys.
     shared : tuple of str
         Sites that shared their secrets.
     masked : mapping of str to ndarray of uint64, shape (n_values, words)
-        From every site that stayed.
+        Masked numbers of every site that stayed.
     """
 
     agreement: Agreement
@@ -51,12 +51,12 @@ class MaskedSum:
     masked: Mapping[str, Ring]
 
     def open(self, shares: Mapping[str, Mapping[str, bytes]]) -> NDArray[np.float64]:
-        """Take the masks off the sum.
+        """Remove the masks from the sum.
 
         Parameters
         ----------
         shares : mapping of str to mapping of str to bytes
-            From each site that answered, a share for each site in `shared`.
+            For each site that answered, its shares of each site in `shared`.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class MaskedSum:
                 seeds.append(derive(secret, self_info(self.context, site)))
             else:
                 result = self._without(site, secret, result)
-        change(result, subtract=seeds)
+        apply_masks(result, subtract=seeds)
         return self.agreement.ring.decode(result)
 
     def _recover(self, site: str, shares: Mapping[str, Mapping[str, bytes]]) -> bytes:
@@ -87,7 +87,7 @@ class MaskedSum:
         threshold = self.agreement.threshold
         if len(known) < threshold:
             raise Refusal("PEERS", f"too few shares of {site!r}")
-        # A wrong share spoils what it is joined with: try others before giving up.
+        # One wrong share gives a wrong secret: try other sets before giving up.
         for chosen in islice(combinations(known.items(), threshold), MAX_TRIES):
             secret = join(dict(chosen))
             if self._fits(site, secret):
@@ -95,19 +95,19 @@ class MaskedSum:
         raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
 
     def _fits(self, site: str, secret: bytes) -> bool:
-        """Compare a secret with what its owner signed at the beginning."""
+        """Compare a secret with the keys and commitment that its owner has signed."""
         keys = self.keys[site]
         if site in self.masked:
             return commit(secret) == keys.commitment
         return public_of(secret) == keys.mask_key
 
     def _without(self, lost: str, secret: bytes, result: Ring) -> Ring:
-        """Remove the masks that the others added for a site that was lost."""
+        """Remove the masks that the others have added for a lost site."""
         seeds = {
             peer: mask_seed_from(
                 secret, self.keys[peer], pair_info(self.context, lost, peer)
             )
             for peer in self.masked
         }
-        # What the others left in the sum is minus what the lost one would have added.
+        # Masks left in the sum are minus those that the lost site would have added.
         return pairwise(result, lost, seeds)

@@ -1,4 +1,4 @@
-"""Masks: streams of ring elements that look like noise to whoever lacks the seed."""
+"""Masks: streams of ring elements that look random without their seed."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,12 +8,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from fedsdr.secure_sum.fixed_point import Ring, accumulate, empty, total
 
 SEED_BYTES = 32
-# Elements that are masked at a time: what is worked on stays in the cache.
+# Elements that are masked at a time, so that they stay in the cache.
 BLOCK = 32768
 ZEROS = memoryview(bytes(8 * 2 * BLOCK))
 
 
-class Stream:
+class MaskStream:
     """Uniformly distributed ring elements, block by block.
 
     Parameters
@@ -21,10 +21,10 @@ class Stream:
     seed : bytes of length 32
         Used for this one stream and never again: the counter starts at zero.
     words : int
-        64-bit words an element.
+        64-bit words per element.
     buffer : bytearray
-        Where elements are written: room for a block and 16 bytes. Streams that take
-        turns share it, so that all they work on stays in the cache.
+        Memory for the elements of a block and 16 bytes. Streams that are used in turn
+        share it, so that it stays in the cache.
 
     Notes
     -----
@@ -40,17 +40,17 @@ class Stream:
         self._buffer = buffer
 
     def next(self, count: int) -> Ring:
-        """Give the next elements.
+        """Compute the next elements.
 
         Parameters
         ----------
         count : int
-            How many, at most a block.
+            Number of elements, at most a block.
 
         Returns
         -------
         ndarray of uint64, shape (count, words)
-            A view that the next call overwrites, of any stream with this buffer.
+            A view, overwritten by the next call of any stream with this buffer.
         """
         n_words = self._words * count
         self._encryptor.update_into(ZEROS[: 8 * n_words], self._buffer)
@@ -66,22 +66,22 @@ def stream(seed: bytes, n_elements: int, words: int) -> Ring:
     seed : bytes of length 32
         Used for this one stream and never again.
     n_elements : int
-        How many.
+        Number of elements.
     words : int
-        64-bit words an element.
+        64-bit words per element.
 
     Returns
     -------
     ndarray of uint64, shape (n_elements, words)
-        See `Stream`.
+        See `MaskStream`.
     """
     elements = empty((n_elements,), words)
     elements[...] = 0
-    change(elements, add=[seed])
+    apply_masks(elements, add=[seed])
     return elements
 
 
-def change(
+def apply_masks(
     elements: Ring, add: Iterable[bytes] = (), subtract: Iterable[bytes] = ()
 ) -> None:
     """Add and subtract masks in place.
@@ -89,15 +89,15 @@ def change(
     Parameters
     ----------
     elements : ndarray of uint64, shape (n_elements, words)
-        What is changed.
+        Elements to change.
     add, subtract : iterable of bytes of length 32
         Seeds of the masks.
     """
     n_elements, words = elements.shape
-    # The cipher asks for room for a block of its own.
+    # The cipher needs memory for one more block of its own.
     buffer = bytearray(8 * words * BLOCK + 16)
-    added = [Stream(seed, words, buffer) for seed in add]
-    subtracted = [Stream(seed, words, buffer) for seed in subtract]
+    added = [MaskStream(seed, words, buffer) for seed in add]
+    subtracted = [MaskStream(seed, words, buffer) for seed in subtract]
     for start in range(0, n_elements, BLOCK):
         block = elements[start : start + BLOCK]
         count = len(block)
@@ -109,14 +109,14 @@ def change(
 
 
 def pairwise(elements: Ring, own: str, seeds: Mapping[str, bytes]) -> Ring:
-    """Add one mask a peer; over all peers they cancel.
+    """Add one mask per peer; over all peers they cancel.
 
     Parameters
     ----------
     elements : ndarray of uint64, shape (n_elements, words)
-        What to hide.
+        Elements to mask.
     own : str
-        Name of the party that adds.
+        Name of the party that adds the masks.
     seeds : mapping of str to bytes
         Seed shared with each peer, by its name.
 
@@ -127,7 +127,7 @@ def pairwise(elements: Ring, own: str, seeds: Mapping[str, bytes]) -> Ring:
         other subtracts it.
     """
     masked = total([elements])
-    change(
+    apply_masks(
         masked,
         add=[seed for peer, seed in seeds.items() if own < peer],
         subtract=[seed for peer, seed in seeds.items() if peer < own],

@@ -21,7 +21,7 @@ NONCE_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class PublicKeys:
-    """What a site shows of a round's secrets.
+    """Public part of a site's secrets of a round.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PublicKeys:
 
     @property
     def content(self) -> bytes:
-        """What is signed."""
+        """Bytes that are signed."""
         return self.mask_key + self.box_key + self.commitment
 
 
@@ -56,11 +56,11 @@ class RoundSecrets:
 
     @property
     def mask_secret(self) -> bytes:
-        """Private half of the mask key, to be shared out."""
+        """Private half of the mask key, which is split into shares."""
         return self._mask.private_bytes_raw()
 
     def public(self) -> PublicKeys:
-        """Show the public halves.
+        """Compute the public halves.
 
         Returns
         -------
@@ -121,7 +121,7 @@ def agree(private: X25519PrivateKey, public: bytes) -> bytes:
     Returns
     -------
     bytes of length 32
-        Shared secret; a `Refusal` for a public key that is none.
+        Shared secret; a `Refusal` if `public` is not a valid key.
     """
     try:
         return private.exchange(X25519PublicKey.from_public_bytes(public))
@@ -130,12 +130,12 @@ def agree(private: X25519PrivateKey, public: bytes) -> bytes:
 
 
 def mask_seed_from(secret: bytes, peer: PublicKeys, info: bytes) -> bytes:
-    """Derive a pair's seed from the recovered mask key of a site that was lost.
+    """Derive a pair's seed from the recovered mask key of a lost site.
 
     Parameters
     ----------
     secret : bytes of length 32
-        Its private mask key.
+        Private mask key of the lost site.
     peer : PublicKeys
         Of the other site of the pair.
     info : bytes
@@ -172,7 +172,7 @@ def commit(seed: bytes) -> bytes:
     Parameters
     ----------
     seed : bytes of length 32
-        Random, so that its hash says nothing about it.
+        Random, so that its hash does not reveal it.
 
     Returns
     -------

@@ -12,16 +12,16 @@ PRIME = 2**256 - 189
 
 
 def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
-    r"""Share a secret out.
+    r"""Split a secret into shares.
 
     Parameters
     ----------
     secret : bytes of length 32
-        What to share.
+        Secret to split.
     threshold : int
-        Shares that give it back; fewer say nothing about it.
+        Number of shares that recover it; fewer reveal nothing about it.
     n_shares : int
-        Shares made.
+        Number of shares.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
 
 
 def join(shares: Mapping[int, bytes]) -> bytes:
-    """Put a secret together.
+    """Recover a secret from shares.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ def join(shares: Mapping[int, bytes]) -> bytes:
 def _evaluate(coefficients: list[int], at: int) -> int:
     value = 0
     for coefficient in coefficients:
-        # A step adds as many bits as a number of a site has: reducing costs more.
+        # A step adds only the few bits of a share's number: reducing would cost more.
         value = value * at + coefficient
     return value % PRIME
 
 
 @lru_cache(maxsize=16)
 def _weights(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Give what each share counts for in p(0); all secrets of a round need the same."""
+    """Compute the weight of each share in p(0), the same for all secrets of a round."""
     found = []
     for own in numbers:
         above, below = 1, 1

@@ -1,4 +1,4 @@
-"""What a site does in a secure sum (Bonawitz et al. 2017, with consistency check)."""
+"""A site's part of a secure sum (Bonawitz et al. 2017, with consistency check)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from fedsdr.secure_sum.bindings import (
 )
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import Identity, check_signature
-from fedsdr.secure_sum.masks import change
+from fedsdr.secure_sum.masks import apply_masks
 from fedsdr.secure_sum.round_secrets import (
     SECRET_BYTES,
     PublicKeys,
@@ -31,8 +31,8 @@ from fedsdr.secure_sum.round_secrets import (
 from fedsdr.secure_sum.sharing import split
 
 
-class Stage(IntEnum):
-    """How far a site is in a round."""
+class RoundStage(IntEnum):
+    """Last step that a site has finished in a round."""
 
     KEYS = 1
     SHARED = 2
@@ -43,14 +43,14 @@ class Stage(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class SumSite:
-    r"""One site in one round: each method once, in this order.
+    r"""One site in one round; its methods are called once each, in this order.
 
     Parameters
     ----------
     name : str
-        Its name in the roster.
+        Name of the site in the roster.
     identity : Identity
-        Its signing key.
+        Signing key of the site.
     agreement : Agreement
         Parties, threshold, ring.
     context : Context
@@ -58,10 +58,10 @@ class SumSite:
 
     Notes
     -----
-    Sends :math:`x_i + r_i + \sum_{j > i} s_{ij} - \sum_{j < i} s_{ij}` with a self mask
-    :math:`r_i` and a mask :math:`s_{ij}` for each pair. Of any site it gives away
-    shares of either the self mask (the site stayed) or the pair key (it was lost),
-    never both, and only once enough sites have signed that they see the same set.
+    The site sends :math:`x_i + r_i + \sum_{j > i} s_{ij} - \sum_{j < i} s_{ij}` with a
+    self mask :math:`r_i` and a mask :math:`s_{ij}` for each pair. Of any site it gives
+    shares of either the self mask (if the site stayed) or the pair key (if it was
+    lost), never both, and only once enough sites have signed the same set of sites.
     """
 
     name: str
@@ -69,13 +69,13 @@ class SumSite:
     agreement: Agreement
     context: Context
     _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False, repr=False)
-    _stage: Stage | None = field(default=None, init=False)
+    _stage: RoundStage | None = field(default=None, init=False)
     _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
     _held: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _survivors: tuple[str, ...] = field(default=(), init=False)
 
     def keys(self) -> PublicKeys:
-        """Show this round's public keys.
+        """Sign the public keys of this round.
 
         Returns
         -------
@@ -85,23 +85,23 @@ class SumSite:
         self._expect(None)
         public = self._secrets.public()
         signature = self.identity.sign(keys_message(self.context, self.name, public))
-        self._stage = Stage.KEYS
+        self._stage = RoundStage.KEYS
         return replace(public, signature=signature)
 
     def share(self, keys: Mapping[str, PublicKeys]) -> dict[str, bytes]:
-        """Share the secrets out among the sites that showed keys.
+        """Share the secrets among the sites that sent keys.
 
         Parameters
         ----------
         keys : mapping of str to PublicKeys
-            Of every site that takes part, this one included.
+            Keys of every site that takes part, including this one.
 
         Returns
         -------
         dict of str to bytes
-            A box for each other site.
+            An encrypted box for each other site.
         """
-        self._expect(Stage.KEYS)
+        self._expect(RoundStage.KEYS)
         self._enough(keys)
         own = self._secrets.public()
         if self.name not in keys or keys[self.name].content != own.content:
@@ -122,25 +122,25 @@ class SumSite:
             key = self._secrets.box_secret(ordered[peer], info)
             boxes[peer] = seal(key, seed + mask, info)
         self._keys, self._held = ordered, {self.name: own_shares}
-        self._stage = Stage.SHARED
+        self._stage = RoundStage.SHARED
         return boxes
 
     def mask(self, boxes: Mapping[str, bytes], values: ArrayLike) -> Ring:
-        """Hide this site's numbers.
+        """Mask this site's numbers.
 
         Parameters
         ----------
         boxes : mapping of str to bytes
-            From every other site that shared its secrets.
+            Boxes from every other site that shared its secrets.
         values : array-like of shape (n_values,)
-            What to add.
+            Numbers to add.
 
         Returns
         -------
         ndarray of uint64, shape (n_values, words)
-            Numbers under one mask of its own and one a peer.
+            Numbers under a self mask and one mask per peer.
         """
-        self._expect(Stage.SHARED)
+        self._expect(RoundStage.SHARED)
         self._enough([*boxes, self.name])
         if not set(boxes) <= set(self._keys) - {self.name}:
             raise Refusal("PEERS", "a box comes from a site without keys")
@@ -157,13 +157,13 @@ class SumSite:
         own = derive(self._secrets.seed, self_info(self.context, self.name))
         later = [seed for peer, seed in pairs.items() if self.name < peer]
         earlier = [seed for peer, seed in pairs.items() if peer < self.name]
-        change(elements, add=[own, *later], subtract=earlier)
+        apply_masks(elements, add=[own, *later], subtract=earlier)
         self._held.update(held)
-        self._stage = Stage.MASKED
+        self._stage = RoundStage.MASKED
         return elements
 
     def confirm(self, survivors: Iterable[str]) -> bytes:
-        """Sign which sites' numbers the sum is said to hold.
+        """Sign the set of sites in the sum.
 
         Parameters
         ----------
@@ -176,17 +176,17 @@ class SumSite:
             Signature over this set and the set of sites that shared secrets.
         """
         self._survivors = self.check_survivors(survivors)
-        self._stage = Stage.CONFIRMED
+        self._stage = RoundStage.CONFIRMED
         seen = parties(self._keys, self._held, self._survivors)
         return self.identity.sign(survivors_message(self.context, self.name, seen))
 
     def sign_masked(self, masked: Ring) -> bytes:
-        """Sign masked numbers, so that nobody on the way can change them.
+        """Sign masked numbers, so that nobody can change them in transit.
 
         Parameters
         ----------
         masked : ndarray of uint64, shape (n_values, words)
-            From `mask`.
+            Numbers from `mask`.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class SumSite:
         tuple of str
             The same, sorted; a `Refusal` if there are too few, or others.
         """
-        self._expect(Stage.MASKED)
+        self._expect(RoundStage.MASKED)
         named = tuple(survivors)
         self._enough(named)
         if self.name not in named or not set(named) <= set(self._held):
@@ -216,21 +216,21 @@ class SumSite:
         return tuple(sorted(named))
 
     def unmask(self, signatures: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Give away the shares that open the sum, and no others.
+        """Give the shares that open the sum, and no others.
 
         Parameters
         ----------
         signatures : mapping of str to bytes
-            What sites signed in `confirm`, at least as many as the threshold.
+            Signatures from `confirm`, at least as many as the threshold.
 
         Returns
         -------
         dict of str to bytes
-            For each survivor a share of its self mask, for each site that was lost a
-            share of its pair key.
+            For each survivor a share of its self mask, for each lost site a share of
+            its pair key.
         """
         self.check_signatures(signatures)
-        self._stage = Stage.DONE
+        self._stage = RoundStage.DONE
         return {
             site: shares[:SECRET_BYTES]
             if site in self._survivors
@@ -239,19 +239,19 @@ class SumSite:
         }
 
     def check_signatures(self, signatures: Mapping[str, bytes]) -> None:
-        """Check that enough sites see the same survivors.
+        """Check that enough sites have signed the same set of survivors.
 
         Parameters
         ----------
         signatures : mapping of str to bytes
-            What sites signed in `confirm`.
+            Signatures from `confirm`.
 
         Raises
         ------
         Refusal
             If there are too few, or one does not fit.
         """
-        self._expect(Stage.CONFIRMED)
+        self._expect(RoundStage.CONFIRMED)
         self._enough(signatures)
         if not set(signatures) <= set(self._survivors):
             raise Refusal("PEERS", "a signature comes from a site that was lost")
@@ -260,9 +260,9 @@ class SumSite:
             message = survivors_message(self.context, site, seen)
             check_signature(self.agreement.roster, site, signature, message)
 
-    def _expect(self, stage: Stage | None) -> None:
+    def _expect(self, stage: RoundStage | None) -> None:
         if self._stage != stage:
-            raise Refusal("ORDER", f"this round is at stage {self._stage}")
+            raise Refusal("ORDER", f"the round is at stage {self._stage}")
 
     def _enough(self, sites: Iterable[str]) -> None:
         named = list(sites)
@@ -280,5 +280,5 @@ class SumSite:
         }
 
     def _box_info(self, sender: str, receiver: str, shown: bytes) -> bytes:
-        # With all keys in it: sites that were shown different keys cannot go on.
+        # Bound to all keys: sites that received different keys cannot open the boxes.
         return self.context.bind("box", sender, receiver, shown)

@@ -1,23 +1,17 @@
-"""Choosing the dimension, the penalty and the final directions from sums."""
+"""Which variables: the convex problem on sums, its penalty and its dimension."""
 
-from fedsdr.selection.dimension import bic_dimension, elect_dimension, sparse_dimension
-from fedsdr.selection.estimate import Estimate, estimate, orthonormal
-from fedsdr.selection.evidence import Choices, Evidence
-from fedsdr.selection.refit import leading_directions, refit_directions
-from fedsdr.selection.universal import universal_penalty
-from fedsdr.selection.validation import moment_score
+from fedsdr.selection._select import select
+from fedsdr.selection.dimension import add_directions, bic_dimension, elect_dimension
+from fedsdr.selection.evidence import Evidence, Selection
+from fedsdr.selection.penalties import moment_score, universal_penalty
 
 __all__ = [
-    "Choices",
-    "Estimate",
     "Evidence",
+    "Selection",
+    "add_directions",
     "bic_dimension",
     "elect_dimension",
-    "estimate",
-    "leading_directions",
     "moment_score",
-    "orthonormal",
-    "refit_directions",
-    "sparse_dimension",
+    "select",
     "universal_penalty",
 ]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.arrays import Vector
+from fedsdr.estimation.directions import leading_directions
 from fedsdr.exceptions import InputError
-from fedsdr.selection.refit import leading_directions
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries import Summary
 
@@ -33,7 +34,28 @@ def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
         C_n k(k+1)/2` with :math:`C_n = \sqrt n + \frac12 \log n` and
         :math:`\lambda_j` the eigenvalues of the kernel.
     """
-    squares = np.sort(np.linalg.eigvalsh(np.asarray(kernel)))[::-1] ** 2
+    eigenvalues: Vector = np.asarray(np.linalg.eigvalsh(np.asarray(kernel)), np.float64)
+    return bic_choice(eigenvalues, n_rows, max_directions)
+
+
+def bic_choice(eigenvalues: Vector, n_rows: int, max_directions: int) -> int:
+    """Choose K as `bic_dimension` does, from eigenvalues that are known.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (d,)
+        Of the kernel.
+    n_rows : int
+        Rows behind it.
+    max_directions : int
+        Largest K considered.
+
+    Returns
+    -------
+    int
+        The dimension.
+    """
+    squares = np.sort(eigenvalues)[::-1] ** 2
     total = squares.sum()
     if total == 0.0:
         raise InputError("the kernel is zero: y says nothing about the columns of X")
@@ -91,9 +113,7 @@ class DimensionTest:
     accepted: bool
 
 
-def judge_direction(
-    summary: Summary, solution: Solution, bic_choice: int
-) -> DimensionTest:
+def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> DimensionTest:
     r"""Test whether the last direction of a sparse fit is more than noise.
 
     Parameters
@@ -102,7 +122,7 @@ def judge_direction(
         Sums over all sites.
     solution : Solution
         Of eq2.10 with k directions.
-    bic_choice : int
+    by_bic : int
         What `bic_dimension` chose for the same sums.
 
     Returns
@@ -127,7 +147,7 @@ def judge_direction(
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
-    doubt = 1.5 if bic_choice < k else 0.25
+    doubt = 1.5 if by_bic < k else 0.25
     needed = max(k, 2) * (np.log(max(d, 2)) + doubt * np.log(n))
     eigenvalue = 0.0
     if active.size >= k:
@@ -150,8 +170,8 @@ def judge_direction(
     )
 
 
-def sparse_dimension(
-    summary: Summary, penalty: float, max_directions: int, tol: float
+def add_directions(
+    summary: Summary, penalty: float, by_bic: int, max_directions: int, tol: float
 ) -> tuple[Solution, tuple[DimensionTest, ...]]:
     """Add directions as long as each is more than noise.
 
@@ -161,6 +181,8 @@ def sparse_dimension(
         Sums over all sites, columns on a common scale.
     penalty : float
         Of every fit.
+    by_bic : int
+        What `bic_dimension` chooses for the same sums.
     max_directions : int
         Largest K considered.
     tol : float
@@ -176,11 +198,10 @@ def sparse_dimension(
     """
     sigma, kernel = summary.sigma, summary.kernel
     chosen = solve(sigma, kernel, 1, penalty, tol=tol)
-    bic_choice = bic_dimension(kernel, summary.n_rows, max_directions)
-    tests = [judge_direction(summary, chosen, bic_choice)]
+    tests = [judge_direction(summary, chosen, by_bic)]
     for k in range(2, min(max_directions, summary.n_features) + 1):
-        candidate = solve(sigma, kernel, k, penalty, tol=tol, warm_start=chosen)
-        tests.append(judge_direction(summary, candidate, bic_choice))
+        candidate = solve(sigma, kernel, k, penalty, tol=tol)
+        tests.append(judge_direction(summary, candidate, by_bic))
         if not tests[-1].accepted:
             break
         chosen = candidate

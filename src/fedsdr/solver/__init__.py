@@ -1,10 +1,11 @@
 """Matrices in, matrices and a certificate out; no sites, no rows."""
 
+from fedsdr.solver._solve import single_threaded_blas, solve
 from fedsdr.solver.certificate import Certificate, certify
-from fedsdr.solver.path import penalty_grid, penalty_max, solve_path
-from fedsdr.solver.problem import Problem
+from fedsdr.solver.linearized_admm import solve_linearized
+from fedsdr.solver.path import penalty_grid, solve_path
+from fedsdr.solver.problem import Problem, penalty_max
 from fedsdr.solver.solution import Solution
-from fedsdr.solver.solve import solve
 
 __all__ = [
     "Certificate",
@@ -13,6 +14,8 @@ __all__ = [
     "certify",
     "penalty_grid",
     "penalty_max",
+    "single_threaded_blas",
     "solve",
+    "solve_linearized",
     "solve_path",
 ]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.solver.problem import Indices, Matrix, Problem
+from fedsdr.solver.problem import Problem, relative_gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,60 +32,6 @@ class Certificate:
     dual_bound: float
     gap: float
     infeasibility: float
-
-
-def relative_gap(objective: float, dual_bound: float) -> float:
-    """Relate the distance of two bounds of the optimum to its size.
-
-    Parameters
-    ----------
-    objective : float
-        Upper bound of the optimum, at most 0.
-    dual_bound : float
-        Lower bound of the optimum.
-
-    Returns
-    -------
-    float
-        Non-negative; infinite when the lower bound is not finite, or alone is 0.
-    """
-    distance = objective - dual_bound
-    if distance <= 0.0:
-        return 0.0
-    if dual_bound == 0.0 or np.isinf(dual_bound):
-        return np.inf
-    return distance / abs(dual_bound)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
-    """A feasible point, a dual point and the bounds they prove.
-
-    Parameters
-    ----------
-    active : ndarray of int
-        Variables that `pi` is about.
-    pi : ndarray of shape (n_active, n_active)
-        Feasible; rows of variables that are not selected are exactly zero.
-    dual : ndarray of shape (d, d)
-        Every entry in [-rho, rho].
-    objective, dual_bound : float
-        Upper and lower bound of the optimum.
-    n_iter : int
-        Iterations that it took.
-    """
-
-    active: Indices
-    pi: Matrix
-    dual: Matrix
-    objective: float
-    dual_bound: float
-    n_iter: int
-
-    @property
-    def gap(self) -> float:
-        """Relative gap."""
-        return relative_gap(self.objective, self.dual_bound)
 
 
 def certify(
@@ -149,12 +96,8 @@ def _repair(problem: Problem, pi: Matrix) -> tuple[Matrix, float]:
     infeasibility = max(0.0, -values[0] / max(values[-1], 1e-300))
     if infeasibility > 1e-14:
         pi = (vectors * np.clip(values, 0.0, None)) @ vectors.T
-    spectrum = problem.spectrum(pi)
-    excess = max(
-        spectrum.max(initial=0.0) - 1.0, spectrum.sum() / problem.n_directions - 1.0
-    )
-    infeasibility = max(infeasibility, excess, 0.0)
-    return problem.make_feasible(pi), infeasibility
+    size = problem.size(pi)
+    return pi / max(1.0, size), max(infeasibility, size - 1.0)
 
 
 def _bound(problem: Problem, dual: Matrix) -> float:

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from fedsdr.solver.problem import Indices, Matrix, Problem
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.solver.problem import Bounded, Indices, Problem, relative_gap
 
 # Eigenvalues of H below this do not count as range of Pi, and dual eigenvalues this
 # near to mu, relative to it, count as tied.
@@ -32,6 +33,15 @@ DISTINCT = 0.05
 REGULAR = 1e-7
 ROW_PROJECTIONS = 100
 OVER_PROJECTION = 1.8
+# Full-size eigendecompositions that one improvement of the dual may take.
+IMPROVEMENTS = 15
+# Relative gap of a restricted solution, as a share of the tolerance, that is exact
+# enough for a proof on all variables.
+TIGHT = 0.3
+# Violations of the optimality equations below this, relative to rho, do not stand in
+# the way of a proof; the second for restricted solutions that are exact.
+NEGLIGIBLE = 1e-6
+SMALL = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +64,68 @@ class Completion:
 
     dual: Matrix
     slack: Matrix
-    eigenvalues: Matrix
+    eigenvalues: Vector
     nullspace: Matrix
-    violation: Matrix
+    violation: Vector
 
 
-def complete_dual(
-    problem: Problem, active: Indices, pi_active: Matrix, dual_active: Matrix
-) -> Completion:
+def prove_on_all(
+    problem: Problem, small: Problem, inner: Bounded, tol: float
+) -> tuple[Bounded, Vector]:
+    """Try to prove a gap on all variables, else find those that stand in the way.
+
+    Parameters
+    ----------
+    problem : Problem
+        On all variables.
+    small : Problem
+        Restricted to the working set.
+    inner : Bounded
+        Solution of the restricted problem, with the working set as `active`.
+    tol : float
+        Relative gap to prove.
+
+    Returns
+    -------
+    proved : Bounded
+        The same point with a dual point on all variables; its bound is infinite where
+        nothing is proved.
+    blame : ndarray of shape (d,)
+        Positive for variables that should enter the working set. No blame and no proof
+        means that the restricted solution is not exact enough.
+    """
+    completion = complete_dual(problem, small, inner)
+    dual, bound = completion.dual, None
+    exact_enough = inner.gap <= TIGHT * tol
+    negligible = (SMALL if exact_enough else NEGLIGIBLE) * problem.penalty
+    blame = np.where(completion.violation > negligible, completion.violation, 0.0)
+    if not blame.any() and inner.gap <= 0.5 * tol:
+        margin = TIGHT * tol * abs(inner.dual_bound) / problem.n_directions
+        bound = prove_bound(problem, completion, dual, margin)
+        if bound is None:
+            dual = complete_by_regression(problem, inner.active, completion)
+            bound = prove_bound(problem, completion, dual, margin)
+        if bound is None and exact_enough:
+            dual, blame = improve_dual(
+                completion, dual, inner.active, problem.penalty, IMPROVEMENTS
+            )
+            bound = prove_bound(problem, completion, dual, margin)
+            blame = np.where(blame > 0.05 * blame.max(initial=0.0), blame, 0.0)
+    proved = replace(inner, dual=dual, dual_bound=-np.inf if bound is None else bound)
+    return proved, blame
+
+
+def complete_dual(problem: Problem, small: Problem, inner: Bounded) -> Completion:
     r"""Continue a restricted dual point to all variables.
 
     Parameters
     ----------
     problem : Problem
         On all variables.
-    active : ndarray of int
-        Working set A.
-    pi_active, dual_active : ndarray of shape (\|A\|, \|A\|)
-        Solution of the problem restricted to A.
+    small : Problem
+        Restricted to the working set A.
+    inner : Bounded
+        Solution of the restricted problem, with A as `active`.
 
     Returns
     -------
@@ -80,10 +134,9 @@ def complete_dual(
         the rest is clipped so that R is as near to 0 off the diagonal, and as large on
         it, as the box allows.
     """
-    rho = problem.penalty
-    small = problem.restrict(active)
+    rho, active = problem.penalty, inner.active
     everything = replace(small, n_directions=active.size)
-    spectrum, axes = everything.top_eigenpairs(dual_active)
+    spectrum, axes = everything.top_eigenpairs(inner.dual)
     values, vectors = spectrum[: small.n_directions], axes[:, : small.n_directions]
     level = max(values[-1], 0.0) if values.size == problem.n_directions else 0.0
     tied = axes[:, spectrum >= (1.0 - TIED) * level]
@@ -96,8 +149,8 @@ def complete_dual(
     dual = np.clip(-slack, -rho, rho)
     rest = np.setdiff1d(np.arange(problem.n_features), active)
     dual[rest, rest] = rho
-    dual[np.ix_(active, active)] = dual_active
-    nullspace = _span(np.hstack([_range_of(small, pi_active), tied]))
+    dual[np.ix_(active, active)] = inner.dual
+    nullspace = _span(np.hstack([_range_of(small, inner.pi), tied]))
     rows, violation = _meet_equations(-slack[np.ix_(rest, active)], nullspace, rho)
     dual[np.ix_(rest, active)] = rows
     dual[np.ix_(active, rest)] = rows.T
@@ -195,7 +248,7 @@ def prove_bound(
 
 def improve_dual(
     completion: Completion, dual: Matrix, active: Indices, penalty: float, n_steps: int
-) -> tuple[Matrix, Matrix]:
+) -> tuple[Matrix, Vector]:
     r"""Alternate between :math:`R \succeq 0` and the box.
 
     Parameters
@@ -241,6 +294,43 @@ def improve_dual(
     return dual, np.where(outside, blame, 0.0)
 
 
+def drop_dust(problem: Problem, found: Bounded, tol: float) -> Bounded:
+    """Leave out the tiniest rows as long as the certificate does not suffer.
+
+    Parameters
+    ----------
+    problem : Problem
+        On all variables.
+    found : Bounded
+        Good to the tolerance, so that it may carry rows that the optimum does not have:
+        a variable must not be reported as selected for that.
+    tol : float
+        Relative gap that may be reached.
+
+    Returns
+    -------
+    Bounded
+        On fewer variables, if possible.
+    """
+    active, pi, bound = found.active, found.pi, found.dual_bound
+    objective = problem.restrict(active).objective(pi)
+    allowed = max(tol, relative_gap(objective, bound))
+    diagonal, n_tried = np.diag(pi), np.intp(0)
+    for threshold in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0):
+        kept = diagonal > threshold * diagonal.max(initial=0.0)
+        if not kept.any():
+            return replace(found, active=active[kept], pi=pi[:0, :0], objective=0.0)
+        if kept.sum() == n_tried:
+            continue
+        n_tried = kept.sum()
+        small = problem.restrict(active[kept])
+        cleaned = small.make_feasible(pi[np.ix_(kept, kept)])
+        value = small.objective(cleaned)
+        if relative_gap(value, bound) <= allowed:
+            return replace(found, active=active[kept], pi=cleaned, objective=value)
+    return replace(found, objective=objective)
+
+
 def _range_of(small: Problem, pi: Matrix) -> Matrix:
     """Basis of the range of Pi, in decreasing importance for H."""
     values, vectors = np.linalg.eigh(pi)
@@ -256,7 +346,7 @@ def _span(vectors: Matrix) -> Matrix:
     return basis[:, sizes > DISTINCT * sizes.max(initial=0.0)]
 
 
-def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, Matrix]:
+def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, Vector]:
     """Find rows z in the box with z V = target V, near the target; V orthonormal."""
     wanted = target @ basis
     rows = np.clip(target, -rho, rho)

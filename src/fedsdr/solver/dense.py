@@ -14,9 +14,8 @@ does.
 import numpy as np
 import scipy.linalg
 
-from fedsdr.solver.anderson import Anderson
-from fedsdr.solver.certificate import Bounded, relative_gap
-from fedsdr.solver.problem import SINGULAR, Indices, Matrix, Problem
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.solver.problem import Bounded, Indices, Problem, relative_gap
 from fedsdr.solver.projection import project_spectrum, soft_threshold
 
 # Step sizes: nu starts at a multiple of the mean eigenvalue. In large problems it grows
@@ -32,9 +31,13 @@ STALLED = 0.7
 STALL_AFTER = 80
 STALL_FACTORS = (0.04, 1.0, 0.2, 5.0)
 RELAXATION = 1.3
-MEMORY = 20
 CHECK_EVERY = 20
-
+# Anderson acceleration: steps remembered, relative ridge of the least squares problem,
+# and how much worse than the best so far a residual may get before the extrapolation
+# that led there is taken back.
+MEMORY = 20
+RIDGE = 1e-12
+PATIENCE = 2.0
 
 State = list[Matrix]
 
@@ -42,12 +45,13 @@ State = list[Matrix]
 class _Splitting:
     """Maps of the splitting; H and everything around it in Sigma's eigenbasis.
 
-    A state is a list of points, one for every piece: Z, H and, for a singular Sigma, P.
+    A state is a list of the points that the proximal maps are applied to, one for every
+    piece. From it follow Z (soft thresholding), H (projection onto the Fantope) and P,
+    for a singular Sigma; nu times what they cut off is a dual point.
     """
 
     def __init__(self, problem: Problem) -> None:
-        values, self.basis = np.linalg.eigh(problem.sigma)
-        kept = values > (SINGULAR * values[-1] if problem.singular else 0.0)
+        values, self.basis, kept = problem.eigensystem
         root = np.sqrt(np.where(kept, values, 0.0))
         inverse = np.where(kept, 1.0 / np.where(kept, root, 1.0), 0.0)
         self.weights = np.outer(root, root)
@@ -80,6 +84,15 @@ class _Splitting:
         ]
         return images + [_positive_part(point) for point in points[2:]]
 
+    def step(self, points: State, images: State, cut: State, nu: float) -> State:
+        """Move the points by one over-relaxed step."""
+        reflected = [b - a for a, b in zip(cut, images, strict=True)]
+        consensus = self.linear(reflected, nu)
+        return [
+            point + RELAXATION * (x - image)
+            for point, x, image in zip(points, consensus, images, strict=True)
+        ]
+
     def linear(self, points: State, nu: float) -> State:
         """Find the X nearest to all points, less T / nu, as every piece sees it."""
         entries = sum(points[2:], start=points[0])
@@ -88,7 +101,7 @@ class _Splitting:
         entries = self.unrotate(x)
         return [entries, self.weights * x] + [entries] * (len(points) - 2)
 
-    def top_eigenvalues(self, dual: Matrix) -> Matrix:
+    def top_eigenvalues(self, dual: Matrix) -> Vector:
         d, k = self.problem.n_features, self.problem.n_directions
         return scipy.linalg.eigh(
             self.whiten(dual),
@@ -134,7 +147,7 @@ def solve_dense(
     max_iter: int,
     start: tuple[Matrix, Matrix] | None = None,
 ) -> Bounded:
-    r"""Solve eq2.10 on all variables of the problem.
+    """Solve eq2.10 on all variables of the problem.
 
     Parameters
     ----------
@@ -151,19 +164,14 @@ def solve_dense(
     -------
     Bounded
         The best points found, converged or not.
-
-    Notes
-    -----
-    The state holds the points that the proximal maps are applied to; from it follow
-    Z (soft thresholding) and H (projection onto the Fantope), and :math:`\nu` times
-    what they cut off is a dual point.
     """
     split = _Splitting(problem)
     rho, d = problem.penalty, problem.n_features
     pi, dual = start or (np.zeros((d, d)), np.clip(problem.kernel, -rho, rho))
-    scale = np.clip(split.top_eigenvalues(dual), 0.0, None).mean()
+    values = split.top_eigenvalues(dual)
+    scale = np.clip(values, 0.0, None).mean()
     best = _Best(problem, split)
-    best.offer_dual(dual)
+    best.offer_dual(dual, values)
     if start is not None:
         best.offer_primal(pi)
     if scale == 0.0:
@@ -189,14 +197,90 @@ def solve_dense(
             nu = changed
             anderson.reset()
             continue
-        reflected = [b - a for a, b in zip(cut, images, strict=True)]
-        consensus = split.linear(reflected, nu)
-        moved = [
-            point + RELAXATION * (x - image)
-            for point, x, image in zip(points, consensus, images, strict=True)
-        ]
+        moved = split.step(points, images, cut, nu)
         points = _extrapolate(anderson, upper, points, moved)
     return best.solution(max_iter)
+
+
+class Anderson:
+    r"""Extrapolate :math:`x \leftarrow g(x)` from the last few steps.
+
+    Parameters
+    ----------
+    size : int
+        Length of the state.
+    memory : int
+        How many differences to remember.
+
+    Notes
+    -----
+    With residuals :math:`f_k = g(x_k) - x_k` the next point is
+    :math:`g(x_k) - \Delta G \gamma` where :math:`\gamma` minimises
+    :math:`\|f_k - \Delta F \gamma\|` (Anderson 1965; type II). ADMM becomes an affine
+    map once it has found the support and the rank, and there the extrapolation acts
+    like GMRES.
+    """
+
+    def __init__(self, size: int, memory: int) -> None:
+        self._steps = np.empty((memory, size))
+        self._residuals = np.empty((memory, size))
+        self._gram = np.empty((memory, memory))
+        self._memory = memory
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: the map has changed."""
+        self._count = 0
+        self._best = np.inf
+        self._last: tuple[Vector, Vector] | None = None
+        self._plain: Vector | None = None
+
+    def next(self, point: Vector, image: Vector) -> Vector:
+        """Propose the next point.
+
+        Parameters
+        ----------
+        point : ndarray of shape (size,)
+            Where the map was evaluated.
+        image : ndarray of shape (size,)
+            What it gave.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            The image itself while there is nothing to extrapolate from; where the last
+            proposal has turned out badly, the image that it was made from.
+        """
+        residual = image - point
+        norm = float(np.sqrt(residual @ residual))
+        if norm > PATIENCE * self._best and self._plain is not None:
+            safe = self._plain
+            self.reset()
+            return safe
+        self._best = min(self._best, norm)
+        if self._last is not None:
+            self._remember(image - self._last[0], residual - self._last[1])
+        self._last = (image, residual)
+        self._plain = image
+        used = min(self._count, self._memory)
+        if used < 2:
+            return image
+        gram = self._gram[:used, :used].copy()
+        ridge = RIDGE * np.trace(gram)
+        if ridge < np.finfo(np.float64).tiny:
+            # The iteration has arrived: nothing moves from one step to the next.
+            return image
+        gram[np.diag_indices(used)] += ridge
+        weights = np.linalg.solve(gram, self._residuals[:used] @ residual)
+        return image - weights @ self._steps[:used]
+
+    def _remember(self, step: Vector, change: Vector) -> None:
+        slot = self._count % self._memory
+        self._steps[slot], self._residuals[slot] = step, change
+        self._count += 1
+        used = min(self._count, self._memory)
+        self._gram[slot, :used] = self._residuals[:used] @ change
+        self._gram[:used, slot] = self._gram[slot, :used]
 
 
 def _extrapolate(
@@ -298,12 +382,12 @@ class _Best:
         if objective < self.objective:
             self.objective, self.pi = objective, feasible
 
-    def offer_dual(self, dual: Matrix) -> None:
-        values = (
-            self.problem.top_eigenpairs(dual)[0]
-            if self.problem.singular
-            else self.split.top_eigenvalues(dual)
-        )
+    def offer_dual(self, dual: Matrix, values: Vector | None = None) -> None:
+        if self.problem.singular:
+            # Whitened eigenvalues miss what lies outside the range of Sigma.
+            values = self.problem.top_eigenpairs(dual)[0]
+        elif values is None:
+            values = self.split.top_eigenvalues(dual)
         bound = self.problem.dual_bound(values)
         if bound > self.dual_bound:
             self.dual_bound, self.dual = bound, dual

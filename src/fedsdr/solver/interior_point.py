@@ -17,12 +17,13 @@ is its gap. For K = 1 the trace implies :math:`Q \succeq 0` and W is left out.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from fedsdr.solver.problem import SINGULAR, Matrix, Problem
-from fedsdr.solver.scaling import ScaledPair, reach
+from fedsdr.arrays import Matrix
+from fedsdr.solver.problem import Problem
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
 DAMPING = 0.98
@@ -30,19 +31,10 @@ CENTRING = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interior:
-    """A point inside all constraints, or a direction.
+class _Interior:
+    """A point inside all constraints, or a direction: P, N, Z, mu and W.
 
-    Parameters
-    ----------
-    positive, negative : ndarray of shape (m, m)
-        P and N.
-    box : ndarray of shape (m, m)
-        Z.
-    level : float
-        Multiplier mu of the trace.
-    above : ndarray of shape (r, r)
-        W, for Sigma of rank r; empty for K = 1.
+    W is of the size of Sigma's rank, and empty for K = 1.
     """
 
     positive: Matrix
@@ -53,25 +45,11 @@ class Interior:
 
     @property
     def pi(self) -> Matrix:
-        """Primal point, shape (m, m)."""
         return self.positive - self.negative
 
-    def moved(self, step: "Interior", primal: float, dual: float) -> "Interior":
-        """Go along a direction.
-
-        Parameters
-        ----------
-        step : Interior
-            Direction.
-        primal, dual : float
-            How far, on either side.
-
-        Returns
-        -------
-        Interior
-            The new point.
-        """
-        return Interior(
+    def moved(self, step: "_Interior", primal: float, dual: float) -> "_Interior":
+        """Go along a direction, on either side by another length."""
+        return _Interior(
             self.positive + primal * step.positive,
             self.negative + primal * step.negative,
             self.box + dual * step.box,
@@ -112,31 +90,43 @@ def solve_interior(
     """
     model = _Model(problem)
     point = model.start()
+    slacks = model.slacks(point)
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
         try:
-            ahead = _advance(model, point)
+            ahead = _advance(model, point, slacks)
         except np.linalg.LinAlgError:
             break
-        gap = model.gap(ahead)
-        if not np.isfinite(gap):
+        slacks = model.slacks(ahead)
+        if not np.isfinite(slacks.gap):
             break
         point = ahead
-        if gap <= tol * model.dual_value(point):
+        if slacks.gap <= tol * model.dual_value(point):
             break
     return point.pi, point.box, n_iter
 
 
-def _advance(model: "_Model", point: Interior) -> Interior:
-    newton = _Newton(model, point)
-    gap = model.gap(point)
+class _Slacks(NamedTuple):
+    """What every constraint leaves at a point, and the gap of the point."""
+
+    cone: Matrix
+    ball: Matrix
+    trace: float
+    gap: float
+
+
+def _advance(model: "_Model", point: _Interior, slacks: _Slacks) -> _Interior:
+    newton = _Newton(model, point, slacks)
     guess = newton.solve(0.0, None)
-    primal, dual = (min(1.0, size) for size in newton.reach(guess))
-    left = max(model.gap(point.moved(guess, primal, dual)), 0.0) / gap
-    centre = min(1.0, left) ** CENTRING * gap / model.degree
-    step = newton.solve(centre, guess)
-    primal, dual = (min(1.0, DAMPING * size) for size in newton.reach(step))
+    change = model.change(guess)
+    primal, dual = (min(1.0, size) for size in newton.reach(guess, *change))
+    ahead = model.slacks(point.moved(guess, primal, dual))
+    left = max(ahead.gap, 0.0) / slacks.gap
+    centre = min(1.0, left) ** CENTRING * slacks.gap / model.degree
+    step = newton.solve(centre, (guess, *change))
+    reaches = newton.reach(step, *model.change(step))
+    primal, dual = (min(1.0, DAMPING * size) for size in reaches)
     return point.moved(step, primal, dual)
 
 
@@ -146,8 +136,7 @@ class _Model:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         m = problem.n_features
-        values, vectors = np.linalg.eigh(problem.sigma)
-        kept = values > (SINGULAR * values[-1] if problem.singular else 0.0)
+        values, vectors, kept = problem.eigensystem
         rank = int(kept.sum()) if problem.n_directions > 1 else 0
         self.factor = (vectors[:, kept] * np.sqrt(values[kept])).T[:rank]
         self.largest = values[-1]
@@ -155,7 +144,7 @@ class _Model:
         self.upper = np.triu_indices(m)
         self.root_two = np.where(self.upper[0] == self.upper[1], 1.0, np.sqrt(2.0))
 
-    def start(self) -> Interior:
+    def start(self) -> _Interior:
         problem, sigma = self.problem, self.problem.sigma
         m, k, rho = problem.n_features, problem.n_directions, problem.penalty
         box = np.diag(np.full(m, rho / 2))
@@ -165,42 +154,37 @@ class _Model:
         size = 0.5 * min(k / np.trace(sigma), 1.0 / self.largest)
         negative = np.full((m, m), size / 2)
         positive = negative + np.diag(np.full(m, size))
-        return Interior(
+        return _Interior(
             positive, negative, box, level, level / 2 * np.eye(len(self.factor))
         )
 
-    def slack(self, point: Interior) -> Matrix:
-        """Evaluate R."""
-        return self.slack_change(point) - self.problem.kernel
-
-    def slack_change(self, step: Interior) -> Matrix:
-        """Evaluate the part of R that is linear in a direction."""
+    def change(self, step: _Interior) -> tuple[Matrix, Matrix]:
+        """Evaluate the parts of R and of F Pi F' that are linear in a direction."""
         lifted = self.factor.T @ step.above @ self.factor
-        return step.level * self.problem.sigma + step.box + lifted
+        slack = step.level * self.problem.sigma + step.box + lifted
+        return slack, self.seen(step.pi)
 
     def seen(self, pi: Matrix) -> Matrix:
         """Evaluate F Pi F', which has the non-zero eigenvalues of H."""
         return self.factor @ pi @ self.factor.T
 
-    def room(self, pi: Matrix) -> Matrix:
-        return np.eye(len(self.factor)) - self.seen(pi)
-
-    def trace_room(self, pi: Matrix) -> float:
-        return self.problem.n_directions - float(np.vdot(self.problem.sigma, pi))
-
-    def dual_value(self, point: Interior) -> float:
+    def dual_value(self, point: _Interior) -> float:
         return self.problem.n_directions * point.level + float(np.trace(point.above))
 
-    def gap(self, point: Interior) -> float:
-        """Sum of all products that vanish at the optimum."""
-        pi, rho = point.pi, self.problem.penalty
-        return float(
-            np.vdot(pi, self.slack(point))
-            + np.vdot(point.above, self.room(pi))
-            + point.level * self.trace_room(pi)
+    def slacks(self, point: _Interior) -> _Slacks:
+        """Evaluate R, Q and a; the gap is the sum of what vanishes at the optimum."""
+        problem, pi, rho = self.problem, point.pi, self.problem.penalty
+        slack, seen = self.change(point)
+        cone, ball = slack - problem.kernel, np.eye(len(self.factor)) - seen
+        trace = problem.n_directions - float(np.vdot(problem.sigma, pi))
+        gap = float(
+            np.vdot(pi, cone)
+            + np.vdot(point.above, ball)
+            + point.level * trace
             + np.vdot(point.positive, rho - point.box)
             + np.vdot(point.negative, rho + point.box)
         )
+        return _Slacks(cone, ball, trace, gap)
 
 
 class _Newton:
@@ -212,17 +196,17 @@ class _Newton:
     for the trace.
     """
 
-    def __init__(self, model: _Model, point: Interior) -> None:
+    def __init__(self, model: _Model, point: _Interior, slacks: _Slacks) -> None:
         self.model, self.point = model, point
         pi, rho = point.pi, model.problem.penalty
         self.below, self.beyond = rho - point.box, rho + point.box
         self.theta = point.positive / self.below + point.negative / self.beyond
-        self.trace_room = model.trace_room(pi)
-        self.cone = ScaledPair(model.slack(point), pi)
+        self.trace_room = slacks.trace
+        self.cone = ScaledPair(slacks.cone, pi)
         metrics = [self.cone.metric]
         self.ball = None
         if len(model.factor):
-            self.ball = ScaledPair(point.above, model.room(pi))
+            self.ball = ScaledPair(point.above, slacks.ball)
             metrics.append(model.factor.T @ self.ball.metric @ model.factor)
         matrix = _packed_products(metrics, model)
         matrix[np.diag_indices_from(matrix)] += 1.0 / self.theta[model.upper]
@@ -243,20 +227,26 @@ class _Newton:
         solution.T[model.upper] = solution[model.upper]
         return solution
 
-    def solve(self, centre: float, guess: Interior | None) -> Interior:
-        """Find the step to products equal to the centre, to second order in a guess."""
+    def solve(
+        self, centre: float, guessed: tuple[_Interior, Matrix, Matrix] | None
+    ) -> _Interior:
+        """Find the step to products equal to the centre.
+
+        It is of second order if a guess of the step comes with its `_Model.change`.
+        """
         model, point = self.model, self.point
         sigma = model.problem.sigma
         upper = centre - point.positive * self.below
         lower = centre - point.negative * self.beyond
         trace = centre - point.level * self.trace_room
         cone_moves = ball_moves = None
-        if guess is not None:
+        if guessed is not None:
+            guess, slack, seen = guessed
             upper = upper + guess.positive * guess.box
             lower = lower - guess.negative * guess.box
             trace += guess.level * float(np.vdot(sigma, guess.pi))
-            cone_moves = (model.slack_change(guess), guess.pi)
-            ball_moves = (guess.above, -model.seen(guess.pi))
+            cone_moves = (slack, guess.pi)
+            ball_moves = (guess.above, -seen)
         shift = upper / self.below - lower / self.beyond
         right = self.cone.target(centre, cone_moves) + shift / self.theta
         if self.ball is not None:
@@ -270,7 +260,7 @@ class _Newton:
         above = point.above
         if self.ball is not None:
             above = lift + self.ball.metric @ model.seen(pi) @ self.ball.metric
-        return Interior(
+        return _Interior(
             (upper + point.positive * box) / self.below,
             (lower - point.negative * box) / self.beyond,
             box,
@@ -278,26 +268,119 @@ class _Newton:
             above,
         )
 
-    def reach(self, step: Interior) -> tuple[float, float]:
+    def reach(
+        self, step: _Interior, slack: Matrix, seen: Matrix
+    ) -> tuple[float, float]:
         """Find the largest primal and dual steps that stay inside."""
-        model, point = self.model, self.point
-        pi = step.pi
-        primal = [
+        point, pi = self.point, step.pi
+        trace = float(np.vdot(self.model.problem.sigma, pi))
+        on_cone = self.cone.reach(slack, pi)
+        on_ball = (np.inf, np.inf)
+        if self.ball is not None:
+            on_ball = self.ball.reach(step.above, -seen)
+        primal = (
             reach(step.positive / point.positive),
             reach(step.negative / point.negative),
-            reach(-float(np.vdot(model.problem.sigma, pi)) / self.trace_room),
-            self.cone.reach_of_second(pi),
-        ]
-        dual = [
+            reach(-trace / self.trace_room),
+        )
+        dual = (
             reach(-step.box / self.below),
             reach(step.box / self.beyond),
             reach(step.level / point.level),
-            self.cone.reach_of_first(model.slack_change(step)),
-        ]
-        if self.ball is not None:
-            primal.append(self.ball.reach_of_second(-model.seen(pi)))
-            dual.append(self.ball.reach_of_first(step.above))
-        return min(primal), min(dual)
+        )
+        return min(*primal, on_cone[1], on_ball[1]), min(*dual, on_cone[0], on_ball[0])
+
+
+class ScaledPair:
+    r"""Coordinates in which two positive definite matrices are equal and diagonal.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (m, m)
+        X and Y, positive definite; `numpy.linalg.LinAlgError` if they are not.
+
+    Notes
+    -----
+    With Cholesky factors :math:`X = LL'`, :math:`Y = MM'` and the singular values
+    :math:`M'L = U\,\mathrm{diag}(s)\,V'`, the basis :math:`B = L V
+    \mathrm{diag}(s)^{-1/2}` gives :math:`B^{-1} X B^{-T} = B' Y B = \mathrm{diag}(s)`
+    (Todd, Toh and Tutuncu 1998).
+    """
+
+    def __init__(self, first: Matrix, second: Matrix) -> None:
+        left = np.linalg.cholesky(first)
+        right = np.linalg.cholesky(second)
+        _, self.values, rotation = np.linalg.svd(right.T @ left)
+        root = np.sqrt(self.values)
+        eye = np.eye(len(left))
+        self.basis = left @ (rotation.T / root)
+        self.inverse = (rotation * root[:, None]) @ scipy.linalg.solve_triangular(
+            left, eye, lower=True, check_finite=False
+        )
+        self.metric = self.basis @ self.basis.T
+
+    def target(self, centre: float, moves: tuple[Matrix, Matrix] | None) -> Matrix:
+        r"""Right-hand side of the linearised complementarity.
+
+        Parameters
+        ----------
+        centre : float
+            What the products of eigenvalues should become.
+        moves : tuple of two ndarrays of shape (m, m), optional
+            A guess of the changes of X and Y, whose product is then accounted for.
+
+        Returns
+        -------
+        ndarray of shape (m, m)
+            E such that a Newton step has :math:`\Delta X = E - G\,\Delta Y\,G` with
+            the `metric` :math:`G = BB'`.
+        """
+        residual = np.diag(centre - self.values**2)
+        if moves is not None:
+            scaled = self.inverse @ moves[0] @ self.inverse.T
+            product = scaled @ (self.basis.T @ moves[1] @ self.basis)
+            residual = residual - (product + product.T) / 2
+        residual = 2 * residual / np.add.outer(self.values, self.values)
+        return self.basis @ residual @ self.basis.T
+
+    def reach(self, first: Matrix, second: Matrix) -> tuple[float, float]:
+        """Find how far X and Y may move.
+
+        Parameters
+        ----------
+        first, second : ndarray of shape (m, m)
+            Changes of X and of Y.
+
+        Returns
+        -------
+        tuple of two floats
+            Largest multiples of the changes that keep X, and Y, positive definite.
+        """
+        root = np.sqrt(self.values)
+        sizes = np.outer(root, root)
+        scaled = (
+            self.inverse @ first @ self.inverse.T,
+            self.basis.T @ second @ self.basis,
+        )
+        on_first, on_second = (reach(np.linalg.eigvalsh(one / sizes)) for one in scaled)
+        return on_first, on_second
+
+
+def reach(relative: Matrix | float) -> float:
+    """Largest step that keeps positive numbers from becoming negative.
+
+    Parameters
+    ----------
+    relative : ndarray or float
+        Change of every number, divided by the number.
+
+    Returns
+    -------
+    float
+        Positive, infinite if none of them falls.
+    """
+    lowest = float(np.min(relative))
+    return np.inf if lowest >= 0.0 else -1.0 / lowest
 
 
 def _packed_products(metrics: list[Matrix], model: _Model) -> Matrix:

@@ -1,14 +1,20 @@
 """The paper's iteration (Algorithm 1) on summed matrices, sign corrected."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fedsdr.solver.certificate import Bounded
-from fedsdr.solver.problem import Matrix, Problem
+from fedsdr.arrays import Matrix
+from fedsdr.exceptions import InputError
+from fedsdr.solver._solve import check_options, report, single_threaded_blas
+from fedsdr.solver.completion import drop_dust
+from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.solver.projection import project_spectrum, soft_threshold
+from fedsdr.solver.solution import Solution
 
 CHECK_EVERY = 50
 
@@ -32,45 +38,65 @@ class Iterate(NamedTuple):
 
 
 def solve_linearized(
-    problem: Problem,
-    tol: float,
-    max_iter: int,
+    sigma: ArrayLike,
+    kernel: ArrayLike,
+    n_directions: int,
+    penalty: float,
     *,
-    stop: str,
-    start: Matrix | None = None,
-) -> Bounded:
-    r"""Run the linearised ADMM of Algorithm 1.
+    tol: float = 1e-6,
+    max_iter: int = 50_000,
+    stop: Literal["gap", "change"] = "gap",
+    warm_start: Solution | None = None,
+) -> Solution:
+    r"""Solve eq2.10 by the linearised ADMM of Algorithm 1, for comparison.
 
     Parameters
     ----------
-    problem : Problem
-        What to solve.
-    tol : float
+    sigma, kernel : array-like of shape (d, d)
+        As in `solve`.
+    n_directions : int
+        K, between 1 and d.
+    penalty : float
+        Positive; rho of eq2.10.
+    tol : float, default=1e-6
         Relative gap to reach, or for ``stop="change"`` the paper's epsilon.
-    max_iter : int
+    max_iter : int, default=50000
         Iterations at most.
-    stop : {"gap", "change"}
+    stop : {"gap", "change"}, default="gap"
         "change" is the paper's rule :math:`\|\Pi^t - \Pi^{t-1}\|_F < \epsilon`, which
-        proves nothing.
-    start : ndarray of shape (d, d), optional
-        First Pi; the identity, as in the paper, if not given.
+        proves nothing; the gap is computed and reported all the same.
+    warm_start : Solution, optional
+        Its Pi is the first one; the identity, as in the paper, if not given.
 
     Returns
     -------
-    Bounded
+    Solution
         Last iterate, made feasible, with the bounds it proves.
     """
-    iterates = islice(linearized_iterates(problem, start), max(max_iter, 1))
-    for iteration, iterate in enumerate(iterates, start=1):
-        if stop == "change":
-            done = iterate.change < tol
-        elif iteration % CHECK_EVERY == 0:
-            done = bound_iterate(problem, iterate, iteration).gap <= tol
-        else:
-            done = False
-        if done:
-            break
-    return bound_iterate(problem, iterate, iteration)
+    problem = Problem.checked(sigma, kernel, n_directions, penalty)
+    check_options(problem, tol, warm_start)
+    if stop not in ("gap", "change"):
+        raise InputError(f'stop must be "gap" or "change", got {stop!r}')
+    start = None if warm_start is None else warm_start.pi
+    with single_threaded_blas():
+        found = None
+        iterates = islice(linearized_iterates(problem, start), max(max_iter, 1))
+        for n_iter, iterate in enumerate(iterates, start=1):
+            found = None
+            if stop == "change" and iterate.change < tol:
+                break
+            if stop == "gap" and n_iter % CHECK_EVERY == 0:
+                found = bound_iterate(problem, iterate, n_iter)
+                if found.gap <= tol:
+                    break
+        found = found or bound_iterate(problem, iterate, n_iter)
+        if stop == "gap":
+            return report(problem, drop_dust(problem, found, tol), tol)
+        selected = np.flatnonzero(found.pi.any(axis=1))
+        pi = found.pi[np.ix_(selected, selected)]
+        objective = problem.restrict(selected).objective(pi)
+        found = replace(found, active=selected, pi=pi, objective=objective)
+        return report(problem, found, tol, warns=n_iter >= max_iter)
 
 
 def linearized_iterates(

@@ -5,35 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
-from fedsdr.solver.problem import Matrix, Problem
+from fedsdr.solver._solve import (
+    check_options,
+    single_threaded_blas,
+    solve_working_set,
+)
+from fedsdr.solver.problem import Problem, penalty_max
 from fedsdr.solver.solution import Solution
-from fedsdr.solver.solve import Method, solve_problem
-from fedsdr.solver.threads import single_threaded_blas
-
-
-def penalty_max(kernel: ArrayLike) -> float:
-    r"""Smallest penalty that selects nothing.
-
-    Parameters
-    ----------
-    kernel : array-like of shape (d, d)
-        Covariance of E[x | y], positive semi-definite.
-
-    Returns
-    -------
-    float
-        :math:`\max_j T_{jj}`: below it, a multiple of :math:`e_j e_j'` is better than
-        0; from it on Z = T is in the box and proves that 0 is optimal. For an
-        indefinite kernel, as "pairs" can give, :math:`\max_{jk} |T_{jk}|` (sufficient).
-    """
-    matrix = np.asarray(kernel, dtype=np.float64)
-    return float(np.abs(matrix).max())
 
 
 def penalty_grid(
     kernel: ArrayLike, n_penalties: int = 20, min_ratio: float = 0.15
-) -> Matrix:
+) -> Vector:
     """Geometric grid of penalties below the one that selects nothing.
 
     Parameters
@@ -62,11 +47,10 @@ def solve_path(
     sigma: ArrayLike,
     kernel: ArrayLike,
     n_directions: int,
-    penalties: Sequence[float] | Matrix | None = None,
+    penalties: Sequence[float] | Vector | None = None,
     *,
     n_penalties: int = 20,
     min_ratio: float = 0.15,
-    method: Method = "working-set",
     tol: float = 1e-6,
     max_iter: int = 50_000,
 ) -> tuple[Solution, ...]:
@@ -84,8 +68,6 @@ def solve_path(
         Size of the grid.
     min_ratio : float, default=0.15
         Of the grid, see `penalty_grid`.
-    method : {"working-set", "admm"}, default="working-set"
-        As in `solve`.
     tol : float, default=1e-6
         Relative gap to reach for every penalty.
     max_iter : int, default=50000
@@ -103,15 +85,11 @@ def solve_path(
         raise InputError("penalties is empty")
     # The smallest is checked here; the others only differ from it upwards.
     problem = Problem.checked(sigma, kernel, n_directions, ordered[-1])
+    check_options(problem, tol, None)
     solutions: list[Solution] = []
     with single_threaded_blas():
         for rho in ordered:
-            solution = solve_problem(
-                problem.with_penalty(rho),
-                method=method,
-                tol=tol,
-                warm_start=solutions[-1] if solutions else None,
-                max_iter=max_iter,
-            )
-            solutions.append(solution)
+            last = solutions[-1] if solutions else None
+            here = problem.with_penalty(rho)
+            solutions.append(solve_working_set(here, tol, max_iter, last))
     return tuple(solutions)

@@ -1,13 +1,14 @@
-"""The convex problem that every solver of this room solves."""
+"""The convex problem that every solver of this room solves, and its bounds."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 
 Indices = NDArray[np.intp]
@@ -16,7 +17,7 @@ Indices = NDArray[np.intp]
 SINGULAR = 1e-10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Problem:
     r"""Sparse generalised eigenvalues as a convex problem (eq2.10).
 
@@ -187,11 +188,25 @@ class Problem:
         ndarray of shape (d, d)
             :math:`\Pi / \max(1, \lambda_{\max}(H), \mathrm{tr} H / K)`.
         """
-        spectrum = self.spectrum(pi)
-        largest = spectrum.max(initial=0.0)
-        return pi / max(1.0, largest, spectrum.sum() / self.n_directions)
+        return pi / max(1.0, self.size(pi))
 
-    def spectrum(self, pi: Matrix) -> Matrix:
+    def size(self, pi: Matrix) -> float:
+        r"""Measure how far a matrix reaches into the feasible set, or beyond it.
+
+        Parameters
+        ----------
+        pi : ndarray of shape (d, d)
+            Positive semi-definite.
+
+        Returns
+        -------
+        float
+            :math:`\max(\lambda_{\max}(H), \mathrm{tr} H / K)`; at most 1 if feasible.
+        """
+        spectrum = self.spectrum(pi)
+        return max(spectrum.max(initial=0.0), spectrum.sum() / self.n_directions)
+
+    def spectrum(self, pi: Matrix) -> Vector:
         r"""Compute the eigenvalues of :math:`H = S \Pi S` that are not trivially zero.
 
         Parameters
@@ -210,7 +225,14 @@ class Problem:
         root = vectors * np.sqrt(np.clip(values, 0.0, None))
         return np.linalg.eigvalsh(root.T @ self.sigma[block] @ root)
 
-    def top_eigenpairs(self, dual: Matrix) -> tuple[Matrix, Matrix]:
+    @cached_property
+    def eigensystem(self) -> tuple[Vector, Matrix, Mask]:
+        """Eigenvalues of sigma, ascending, eigenvectors, and which of them count."""
+        values, vectors = np.linalg.eigh(self.sigma)
+        kept = values > (SINGULAR * values[-1] if self.singular else 0.0)
+        return values, vectors, kept
+
+    def top_eigenpairs(self, dual: Matrix) -> tuple[Vector, Matrix]:
         r"""K largest generalised eigenpairs of :math:`(T - Z, \Sigma)`.
 
         Parameters
@@ -253,14 +275,14 @@ class Problem:
         """
         return 1e-7 * self.penalty / self.n_directions if self.singular else 0.0
 
-    @property
+    @cached_property
     def regular_sigma(self) -> Matrix:
         """Covariance plus `ridge` on the diagonal, shape (d, d)."""
         if not self.singular:
             return self.sigma
         return self.sigma + self.ridge * np.eye(self.n_features)
 
-    def dual_bound(self, eigenvalues: Matrix) -> float:
+    def dual_bound(self, eigenvalues: Vector) -> float:
         """Lower bound of the optimum that a dual point proves.
 
         Parameters
@@ -275,6 +297,79 @@ class Problem:
         """
         factor = 1.0 + self.ridge * self.n_directions / self.penalty
         return float(-factor * np.clip(eigenvalues, 0.0, None).sum())
+
+
+def relative_gap(objective: float, dual_bound: float) -> float:
+    """Relate the distance of two bounds of the optimum to its size.
+
+    Parameters
+    ----------
+    objective : float
+        Upper bound of the optimum, at most 0.
+    dual_bound : float
+        Lower bound of the optimum.
+
+    Returns
+    -------
+    float
+        Non-negative; infinite when the lower bound is not finite, or alone is 0.
+    """
+    distance = objective - dual_bound
+    if distance <= 0.0:
+        return 0.0
+    if dual_bound == 0.0 or np.isinf(dual_bound):
+        return np.inf
+    return distance / abs(dual_bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """A feasible point, a dual point and the bounds they prove.
+
+    Parameters
+    ----------
+    active : ndarray of int
+        Variables that `pi` is about.
+    pi : ndarray of shape (n_active, n_active)
+        Feasible; rows of variables that are not selected are exactly zero.
+    dual : ndarray of shape (d, d)
+        Every entry in [-rho, rho].
+    objective, dual_bound : float
+        Upper and lower bound of the optimum.
+    n_iter : int
+        Iterations that it took.
+    """
+
+    active: Indices
+    pi: Matrix
+    dual: Matrix
+    objective: float
+    dual_bound: float
+    n_iter: int
+
+    @property
+    def gap(self) -> float:
+        """Relative gap."""
+        return relative_gap(self.objective, self.dual_bound)
+
+
+def penalty_max(kernel: ArrayLike) -> float:
+    r"""Smallest penalty that selects nothing.
+
+    Parameters
+    ----------
+    kernel : array-like of shape (d, d)
+        Covariance of E[x | y], positive semi-definite.
+
+    Returns
+    -------
+    float
+        :math:`\max_j T_{jj}`: below it, a multiple of :math:`e_j e_j'` is better than
+        0; from it on Z = T is in the box and proves that 0 is optimal. For an
+        indefinite kernel, as "pairs" can give, :math:`\max_{jk} |T_{jk}|` (sufficient).
+    """
+    matrix = np.asarray(kernel, dtype=np.float64)
+    return float(np.abs(matrix).max())
 
 
 def _symmetric(matrix: ArrayLike, name: str) -> Matrix:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedsdr.solver.problem import Indices, Matrix
+from fedsdr.arrays import Mask, Matrix
+from fedsdr.solver.problem import Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,7 @@ class Solution:
         return dense
 
     @property
-    def support(self) -> NDArray[np.bool_]:
+    def support(self) -> Mask:
         """Mask of the selected variables, shape (n_features,)."""
         mask = np.zeros(self.n_features, dtype=bool)
         mask[self.active] = True

@@ -1,4 +1,4 @@
-"""A study between institutions: its files, its sites, and who conducts it."""
+"""A study between institutions: its files, its sites, and its coordinator."""
 
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.conducting import Step, conduct

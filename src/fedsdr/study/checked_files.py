@@ -1,7 +1,6 @@
-"""Reading the files that people write, and saying what is wrong with them."""
+"""Read the TOML files that people write, and explain mistakes in them."""
 
 import inspect
-import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ from fedsdr.exceptions import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
 
-#: In our words, where pydantic's need to be known to be understood.
+#: Explanations that replace those of pydantic where these assume knowledge of it.
 _WORDS = {
     "missing": "is missing: add it",
     "string_type": "must be text, in quotes",
@@ -29,21 +28,21 @@ _WORDS = {
 
 
 class CheckError(InputError):
-    """Something that people agreed on does not hold, in one or several ways.
+    """A file or the data of a site have one or several problems.
 
     Parameters
     ----------
     where : str
-        File, or data, that is checked.
+        Name of the file or data that was checked.
     problems : sequence of str
-        What is wrong and what to do, one line each; no values of data.
+        Problems and their correction, one line each, without values of the data.
 
     Attributes
     ----------
     where : str
-        File, or data, that is checked.
+        Name of the file or data that was checked.
     problems : tuple of str
-        Never empty.
+        Problems; at least one.
     """
 
     def __init__(self, where: str, problems: Sequence[str]) -> None:
@@ -63,14 +62,14 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
     model : type
         A pydantic model.
     path : Path
-        File.
+        Path of the file.
     **given : object
         Fields that do not come from the file.
 
     Returns
     -------
     BaseModel
-        Validated; a `CheckError` names every key that is wrong.
+        Validated model. A `CheckError` names every wrong key.
     """
     table = _read_toml(path)
     known = sorted(set(_keys(model)) - set(given))
@@ -85,28 +84,6 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
         raise CheckError(str(path), problems) from None
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing.
-
-    Parameters
-    ----------
-    path : Path
-        File, replaced if it exists.
-    text : str
-        Content.
-    """
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-
-
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +96,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _explain(error: dict[str, Any], known: Sequence[str]) -> str:
-    """Say in one line what is wrong with one key, without showing what it holds."""
+    """Describe in one line the mistake in one key, without showing its value."""
     *_, last = error["loc"] or ("",)
     if error["type"] == "extra_forbidden":
         close = get_close_matches(str(last), known, n=1)
@@ -137,7 +114,7 @@ def _explain(error: dict[str, Any], known: Sequence[str]) -> str:
 
 
 def _key_text(location: tuple[str | int, ...]) -> str:
-    """Write where a key is, as in TOML."""
+    """Write the location of a key in TOML notation."""
     text = ""
     for part in location:
         if isinstance(part, int):

@@ -1,8 +1,8 @@
-"""What the coordinator runs, from agreement to the published result."""
+"""Conduct a study as its coordinator, from agreement to the published result."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Replies
-from fedsdr.protocols.secure import Folder, SecureSum
-from fedsdr.protocols.sums import SumsCoordinator
-from fedsdr.result import Result, make_result
-from fedsdr.selection import estimate
-from fedsdr.solver.threads import single_threaded_blas
-from fedsdr.study.checked_files import write_atomically
+from fedsdr.protocols.secure import SecureSum, SumFolder
+from fedsdr.result import Result
+from fedsdr.run import run
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -27,7 +25,7 @@ CLAIM = "study.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a study, once it is over.
+    """One completed step of a study.
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ class Step:
     answered : tuple of str, default=()
         Sites that answered.
     failures : mapping of str to str, default={}
-        Fixed code of each site that did not.
+        Fixed code of each site that did not answer.
     """
 
     name: str
@@ -54,26 +52,26 @@ def conduct(
     *,
     progress: Progress | None = None,
 ) -> Result:
-    """Run a study, or what is left of it.
+    """Run a study, or the rest of an interrupted study.
 
     Parameters
     ----------
     study_file : str or Path
         The coordinator's ``study.toml``.
     exchange : Exchange
-        Reaches the sites.
+        Sends messages to the sites and returns their replies.
     folder : str or Path
-        Where to keep what is finished: one file a sum, ``journal.jsonl`` with a line a
-        step, ``result.json``. Called again with the same folder, the study goes on
-        after the last finished sum, and no site is asked for it twice.
+        Folder for finished work: one file per sum, ``journal.jsonl`` with one line per
+        step, ``result.json``. If called again with the same folder, the study continues
+        after the last finished sum, and no site is asked for a finished sum again.
     progress : callable, optional
-        Called with every `Step`.
+        Function that is called with every `Step`.
 
     Returns
     -------
     Result
-        Written to the folder first, and then sent to all sites. An `IncompleteError` if
-        too few sites answered.
+        Result of the study, written to the folder first and then sent to all sites. An
+        `IncompleteError` is raised if too few sites answered.
     """
     folder = Path(folder)
     run = _Run(read_study(study_file), exchange, folder, progress)
@@ -81,7 +79,7 @@ def conduct(
     if result is None:
         run.add.agree()
         result = run.compute()
-        write_atomically(folder / RESULT, result.to_json() + "\n")
+        result.to_json(folder / RESULT)
     else:
         run.greet_again()
     run.add.publish(to_message(result))
@@ -90,18 +88,19 @@ def conduct(
 
 
 def to_message(result: Result) -> Payload:
-    """Write what sites are told of a result.
+    """Write the part of a result that is sent to the sites.
 
     Parameters
     ----------
     result : Result
-        Of a study.
+        Result of a study.
 
     Returns
     -------
     dict
-        For "secure.result": no more than sites saw on the way, and the estimate. The
-        table behind the choices stays with the coordinator.
+        Content of the message "secure.result": the estimate, and otherwise only what
+        sites received during the study. The table of the candidates stays with the
+        coordinator.
     """
     names = (
         "directions", "support", "eigenvalues", "n_rows", "n_sites", "penalty",
@@ -131,39 +130,25 @@ class _Run:
         self._folder = folder
         self._progress = progress
         try:
-            state = Folder(folder)
+            state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()
         self.add = SecureSum(self._watched, self.study, state, study_file.timeout)
 
     def compute(self) -> Result:
-        """Ask for the sums and estimate."""
-        coordinator = SumsCoordinator(self.add, self.study.terms)
-        settings = self.study_file.settings()
-        means = None
-        if self.study.imputed:
-            means = coordinator.means(len(self.study.imputed))
-            filled = dict(zip(self.study.imputed, means.tolist(), strict=True))
-            settings["preprocessing"]["filled_with"] = filled
+        """Ask the sites for the sums and compute the estimate."""
         model = self.study_file.model
-        with single_threaded_blas():
-            evidence = coordinator.evidence(means)
-            settings["sites"] = list(self.add.survivors)
-            generator = np.random.default_rng(model.seed)
-            found = estimate(evidence, model.choices(), generator)
+        found = run(self.add, model.method, np.random.default_rng(model.seed))
         self.tell(Step("estimate"))
-        total = evidence.total
-        return make_result(
-            found,
-            self.study.columns,
-            n_rows=total.n_rows,
-            n_sites=total.n_sites,
-            settings=settings,
-        )
+        settings = self.study_file.settings()
+        settings["sites"] = list(self.add.survivors)
+        if "filled_with" in found.settings:
+            settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
+        return replace(found, settings=settings)
 
     def earlier_result(self) -> Result | None:
-        """Find the result of an earlier call, which only has to be sent again."""
+        """Return the result of an earlier call, which only has to be sent again."""
         path = self._folder / RESULT
         if not path.exists():
             return None
@@ -174,14 +159,14 @@ class _Run:
         return result
 
     def greet_again(self) -> None:
-        """Agree with the sites that are there, for the sake of the result alone."""
+        """Agree with the sites that have joined, only to send them the result."""
         try:
             self.add.agree()
         except IncompleteError as error:
             self.add.failures |= error.failures
 
     def tell(self, step: Step) -> None:
-        """Write a step into the journal, and tell whoever watches."""
+        """Write a step to the journal and report it to `progress`."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": now, **_plain(step)})
         try:
@@ -207,7 +192,8 @@ class _Run:
         path = self._folder / CLAIM
         if not path.exists():
             claim = {"name": self.study.name, "digest": self.study.digest}
-            write_atomically(path, json.dumps(claim) + "\n")
+            with explained(f"cannot write {path}"):
+                write_atomically(path, json.dumps(claim) + "\n")
             return
         try:
             digest = json.loads(path.read_text(encoding="utf-8"))["digest"]

@@ -1,4 +1,4 @@
-"""A look at a site before a study: what its data are like, and what it would refuse."""
+"""Check a site before a study: its data, and the rules that its sums would break."""
 
 import warnings
 from dataclasses import dataclass
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from fedsdr.disclosure import Ledger, LedgerError, Violation
+from fedsdr.disclosure import RULES as ALL_RULES
+from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
-from fedsdr.protocols.secure import RuleGate
+from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.secure_site import check_range, fill_with_own_means
+from fedsdr.questions import MomentsOf
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import Profile
@@ -18,37 +20,27 @@ from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
 
-#: The rules of `fedsdr.disclosure.review`, in its order.
-RULES = {
-    "ROWS": "no sums of few rows, also in a fold",
-    "SLICES": "no slice or class of few rows",
-    "LEVELS": "no column that is constant but for a few rows",
-    "WIDTH": "not too many columns for the rows",
-    "COLUMNS": "only columns that the site allows",
-    "STUDY": "only studies that the site allows",
-    "STUDIES": "not more studies than the site allows",
-    "SITES": "the same sites as in earlier sums of these columns",
-    "CHANGED": "the same rows as in earlier sums of these columns",
-}
+#: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
+RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What was found at a site; nothing has left it.
+    """Findings of a dry run at a site; nothing has left it.
 
     Parameters
     ----------
     site : SiteFile
         The site.
     study : StudyFile
-        Its copy of the study.
+        The site's copy of the study.
     profile : Profile
-        Counts of what is in its columns.
+        Counts of values in the site's columns.
     problems : tuple of str
-        What does not fit the study, one line each.
+        Problems of the data with the study, one line each.
     violations : tuple of Violation or None
-        Rules that the sums would break; None if the data do not fit, so that there
-        are no sums.
+        Rules that the sums would break; None if the data do not fit the study, so that
+        there are no sums.
     """
 
     site: SiteFile
@@ -64,7 +56,7 @@ class DryRun:
 
 
 def dry_run(site_file: str | Path) -> DryRun:
-    """Look at a site as the study would, and let nothing out.
+    """Check a site as the study would, without sending anything.
 
     Parameters
     ----------
@@ -74,12 +66,12 @@ def dry_run(site_file: str | Path) -> DryRun:
     Returns
     -------
     DryRun
-        An `InputError` if a file cannot be read, so that there is nothing to look at.
+        Findings. An `InputError` is raised if a file cannot be read.
 
     Notes
     -----
-    Rules are asked about sums over all sites of the study. A ledger that exists is
-    read; none is made.
+    Rules are checked for sums over all sites of the study. An existing ledger is read;
+    none is created.
     """
     site = read_site(site_file)
     study = site.read_study()
@@ -96,10 +88,12 @@ def dry_run(site_file: str | Path) -> DryRun:
     fill_with_own_means(agreed, rows)
     violations: list[Violation] = []
     try:
-        gate = RuleGate(site.read_policy(), Ledger(path if path.exists() else None))
-        _, violations = gate.review(agreed, rows)
+        ledger = Ledger(path if path.exists() else None)
+        facts = agreed.observe(rows, ledger.fingerprint)
+        gate = ReleaseGate(site.read_policy(), ledger)
+        violations = gate.review(agreed.first_release(), facts)
         if not violations:
-            _try_sums(study, rows)
+            _try_sums(agreed, rows)
     except LedgerError as error:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
@@ -107,10 +101,10 @@ def dry_run(site_file: str | Path) -> DryRun:
     return DryRun(site, study, profile, tuple(problems), tuple(violations))
 
 
-def _try_sums(study: StudyFile, rows: Rows) -> None:
-    """Compute what would be masked, to see whether it can be."""
-    agreed = study.to_study()
+def _try_sums(agreed: AgreedStudy, rows: Rows) -> None:
+    """Compute the sums, to see whether they can be added exactly."""
+    question = MomentsOf(agreed.terms)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        values = rows.moments(agreed.terms)
+        values = question.pack(question.compute(rows))
     check_range(values, len(agreed.columns), len(agreed.sites), agreed.ring)

@@ -1,4 +1,4 @@
-"""A study to try things on: simulated rows, keys and files, and the truth behind."""
+"""An example study: simulated rows with their true directions, keys and files."""
 
 import json
 import math
@@ -19,7 +19,7 @@ TARGET = "y"
 #: Two directions, five active variables, covariate shift.
 SETTING = 3
 
-# Fewer cannot add under masks.
+# Masked sums need at least three sites.
 MIN_SITES = 3
 
 _DIRECTIONS = ("north", "south", "east", "west")
@@ -27,16 +27,16 @@ _DIRECTIONS = ("north", "south", "east", "west")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """Where the files of an example are.
+    """Paths of the files of an example study.
 
     Parameters
     ----------
     study_file : Path
-        Of the coordinator; every site has a copy.
+        Study file of the coordinator; every site has a copy.
     site_files : dict of str to Path
-        Of each site.
+        Site file of each site.
     truth : Simulation
-        The rows, site after site, and the directions behind them.
+        Rows, site after site, and the true directions.
     """
 
     study_file: Path
@@ -50,12 +50,12 @@ def name_sites(n_sites: int) -> tuple[str, ...]:
     Parameters
     ----------
     n_sites : int
-        How many.
+        Number of sites.
 
     Returns
     -------
     tuple of str
-        In the order of the simulation.
+        Names, in the order of the sites in the simulation.
     """
     more = (f"site{i}" for i in range(len(_DIRECTIONS) + 1, n_sites + 1))
     return (*_DIRECTIONS[:n_sites], *more)
@@ -64,24 +64,24 @@ def name_sites(n_sites: int) -> tuple[str, ...]:
 def simulate_example(
     *, n_sites: int = 4, n_rows: int = 500, n_features: int = 40, seed: int = 0
 ) -> Simulation:
-    """Draw rows of sites whose covariates lie apart.
+    """Draw rows of sites with different means of the covariates.
 
     Parameters
     ----------
     n_sites : int, default=4
-        At least 3.
+        Number of sites, at least 3.
     n_rows : int, default=500
-        Of every site. The sites keep to the default policy, and an `InputError` says
-        so if that would stop the study.
+        Number of rows per site. An `InputError` is raised if the default policy of the
+        sites would refuse a study of this size.
     n_features : int, default=40
-        Columns besides the response, at least 5.
+        Number of columns besides the response, at least 5.
     seed : int, default=0
-        Of the simulation.
+        Seed of the simulation.
 
     Returns
     -------
     Simulation
-        For `write_example`.
+        Rows for `write_example`.
     """
     _check_sizes(n_sites, n_rows, n_features)
     return make_setting(
@@ -94,20 +94,20 @@ def simulate_example(
 
 
 def write_example(folder: Path, truth: Simulation) -> Example:
-    """Write all files of a study, and draw the sites' keys.
+    """Write all files of a study and generate the keys of its sites.
 
     Parameters
     ----------
     folder : Path
-        Must exist. Gets a folder for the coordinator and one for each site, as if they
-        were different machines.
+        Existing folder. One folder for the coordinator and one per site are created in
+        it, as if they were different machines.
     truth : Simulation
-        The rows, see `simulate_example`.
+        Rows, see `simulate_example`.
 
     Returns
     -------
     Example
-        Ready to be run.
+        Paths of the files, with which the study can be run.
     """
     import pandas as pd
 
@@ -133,7 +133,7 @@ def write_example(folder: Path, truth: Simulation) -> Example:
 
 
 def _check_sizes(n_sites: int, n_rows: int, n_features: int) -> None:
-    """Refuse what the sites would refuse, while it can still be explained."""
+    """Refuse sizes that the sites would refuse, with an explanation."""
     policy = Policy()
     if n_sites < MIN_SITES:
         raise InputError(
@@ -146,7 +146,7 @@ def _check_sizes(n_sites: int, n_rows: int, n_features: int) -> None:
     if n_rows < needed:
         raise InputError(
             f"the sites' rules do not allow a study of {n_features} columns with "
-            f"{n_rows} rows: take at least {needed} rows a site, or fewer columns"
+            f"{n_rows} rows: take at least {needed} rows per site, or fewer columns"
         )
 
 

@@ -1,58 +1,51 @@
-"""A folder that is ours to fill and to empty again, and nobody else's."""
+"""Claim a folder for an example, without touching folders of other origin."""
 
-import fcntl
+import io
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import explained, locked
 
-#: Says that a folder was made here, and what in it may be replaced.
+#: File that marks a folder of this program and lists what in it may be replaced.
 MARK = "demo.json"
 
 
 @contextmanager
 def claimed(folder: Path, content: Sequence[str]) -> Iterator[None]:
-    """Claim a folder; what an earlier example left there is deleted.
+    """Claim a folder, and delete what an earlier example left there.
 
     Parameters
     ----------
     folder : Path
-        New, empty, or of an earlier example that is not running. An `InputError` for
-        all others: nothing of theirs is touched.
+        Folder that is new, empty, or of an earlier example that is not running. Any
+        other folder is left as it is, and an `InputError` is raised.
     content : sequence of str
-        Names of the folders that will be made in it, to be replaced next time.
+        Names of the folders that will be created in it, which the next call deletes.
 
     Yields
     ------
     None
-        Nobody else can claim the folder until the end of the block.
+        No other process can claim the folder until the end of the block.
     """
     _check(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / MARK).open("a+", encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{folder} cannot be written: {error.strerror}; name another folder with "
-            "--out"
-        ) from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"another demo is running in {folder}: wait for it, or name another "
-                "folder with --out"
-            ) from None
-        _empty(folder, stream)
-        stream.truncate(0)
-        json.dump({"made by": "fedsdr demo", "content": list(content)}, stream)
-        stream.write("\n")
-        stream.flush()
+    with ExitStack() as stack:
+        with explained(f"{folder} cannot be written", "name another folder with --out"):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                file = stack.enter_context(locked(folder / MARK, wait=False))
+            except BlockingIOError:
+                raise InputError(
+                    f"another demo is running in {folder}: wait for it, or name "
+                    "another folder with --out"
+                ) from None
+        _empty(folder, file)
+        file.truncate(0)
+        mark = {"made by": "fedsdr demo", "content": list(content)}
+        file.write(json.dumps(mark).encode() + b"\n")
         yield
 
 
@@ -67,9 +60,8 @@ def _check(folder: Path) -> None:
         )
 
 
-def _empty(folder: Path, stream: IO[str]) -> None:
-    stream.seek(0)
-    text = stream.read()
+def _empty(folder: Path, mark: io.FileIO) -> None:
+    text = mark.readall()
     try:
         names = json.loads(text)["content"] if text else []
         paths = [folder / name for name in names]
@@ -79,6 +71,6 @@ def _empty(folder: Path, stream: IO[str]) -> None:
             "--out"
         ) from None
     for path in paths:
-        # A name that leads elsewhere was not written here.
+        # A name that points outside the folder was not written by this program.
         if path.is_dir() and path.resolve().parent == folder.resolve():
             shutil.rmtree(path)

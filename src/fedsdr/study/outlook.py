@@ -1,4 +1,4 @@
-"""What a study will compute, and what of it leaves a site: read off the manifest."""
+"""List what a study computes and what leaves each site, from the message schema."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
+from fedsdr.questions import MomentsOf
 from fedsdr.study.study_file import StudyFile
 
 #: Messages of one secure sum.
@@ -14,24 +15,24 @@ STAGES = ("keys", "shares", "masked", "confirm", "unmask")
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """One thing that leaves a site.
+    """One field of a message that leaves a site.
 
     Parameters
     ----------
     statistic : str
-        Sum that it is for.
+        Name of the sum that the field belongs to.
     message : str
         Name of the message.
     field : str
         Name of the field.
     kind : str
-        Type and shape.
+        Type and shape of the field.
     n_bytes : int
-        How large it is.
+        Size in bytes.
     formula : str
-        What it is.
+        Formula or description of the content.
     seen_by : str
-        Who can read it.
+        Parties that can read the field.
     """
 
     statistic: str
@@ -54,14 +55,14 @@ def statistics(study: StudyFile) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Numbers in each, in the order in which they are asked for.
+        Number of values in each sum, in the order in which sums are requested.
     """
     terms = study.to_study().terms
-    found = {"moments": terms.n_values}
+    found = {"moments": MomentsOf(terms).n_values}
     if study.imputed:
         found = {"means": 2 * len(study.imputed), **found}
     if terms.validation_fraction:
-        found["errors"] = study.model.n_penalties
+        found["errors"] = terms.max_candidates
     return found
 
 
@@ -76,13 +77,13 @@ def count_rounds(study: StudyFile) -> int:
     Returns
     -------
     int
-        Agreement, sums and result.
+        Number of messages for agreement, sums and result.
     """
     return 2 + len(STAGES) * len(statistics(study))
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
-    """List what leaves each site, if no site is lost.
+    """List what leaves each site, provided that no site drops out.
 
     Parameters
     ----------
@@ -92,11 +93,11 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
     Returns
     -------
     list of Leaving
-        In order.
+        All fields, in the order in which they are sent.
     """
     agreed = study.to_study()
     n_sites = len(agreed.sites)
-    # A box for every other site; a share of the secrets of every site.
+    # One sealed box per other site, and one share of the secrets of every site.
     items = {"boxes": n_sites - 1, "shares": n_sites}
     found = []
     for statistic, n_values in statistics(study).items():
@@ -119,7 +120,7 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
 
 
 def seen_by_coordinator(study: StudyFile) -> list[str]:
-    """Say in words what the coordinator can read.
+    """Describe in words what the coordinator can read.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     Returns
     -------
     list of str
-        One line a thing.
+        Descriptions, one line each.
     """
     agreed = study.to_study()
     d = len(agreed.columns)
@@ -154,7 +155,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
 
 
 def seen_by_sites(study: StudyFile) -> list[str]:
-    """Say in words what a site can read.
+    """Describe in words what a site can read.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     Returns
     -------
     list of str
-        One line a thing.
+        Descriptions, one line each.
     """
     lines = ["which sites take part, and their public keys"]
     if study.imputed:

@@ -1,10 +1,10 @@
-"""What a site does to its columns before anything is summed, as the study declares.
+"""Prepare the columns of a site for the sums, as the study declares.
 
-Three things happen here, batch by batch: values are compared with the declared ranges
-and levels, rows with gaps are dropped where the study says so, and categories become
-indicators. Standardising does not: the coordinator divides the pooled sums by the
-pooled within-site standard deviations (see `fedsdr.selection.estimate`), which gives
-the same result as scaling the rows and needs no further round.
+Three steps are done here, batch by batch: values are compared with the declared ranges
+and levels, rows with gaps are dropped where the study declares "drop", and categories
+become indicators. Columns are not standardised here: the coordinator divides the pooled
+sums by the pooled within-site standard deviations (see `fedsdr.run.gather`), which
+gives the same result as scaling the rows and needs no further round.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from fedsdr.study.checked_files import CheckError
 from fedsdr.study.study_columns import Covariate, Target, Variable, level_text
 from fedsdr.study.study_file import StudyFile
 
-#: What makes a site refuse, in the words of its steward.
+#: Problems for which a site refuses a study, with their correction.
 PROBLEMS = {
     "unreadable": "{n} value(s) that are not numbers: correct them",
     "text": "{n} number(s) stored as text: store them as numbers",
@@ -30,8 +30,8 @@ PROBLEMS = {
     "rows out, or agree on missing = 'drop'",
     "outside": "{n} value(s) outside the agreed range: correct them (is the unit the "
     "agreed one?), or agree on another range",
-    "undeclared": "{n} value(s) that are no agreed level: correct them, or agree on "
-    "more levels",
+    "undeclared": "{n} value(s) that are not an agreed level: correct them, or agree "
+    "on more levels",
 }
 
 _MISSING, _UNDECLARED = -1, -2
@@ -39,17 +39,17 @@ _MISSING, _UNDECLARED = -1, -2
 
 @dataclass(slots=True)
 class Profile:
-    """What was found in a site's columns: counts, and never a value.
+    """Counts of rows and problems in the columns of a site, without any value.
 
     Parameters
     ----------
     n_rows : int, default=0
-        Rows read.
+        Number of rows read.
     n_dropped : int, default=0
-        Rows dropped for a gap, where the study says so.
+        Number of rows dropped because of a gap, in columns declared "drop".
     counts : dict of str to dict
-        For each column of the study: "missing" in all rows, and each of `PROBLEMS` in
-        the rows kept.
+        For each column of the study, the count of "missing" in all rows and of each of
+        `PROBLEMS` in the rows kept.
     """
 
     n_rows: int = 0
@@ -58,33 +58,33 @@ class Profile:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
-        """Start to count.
+        """Return a profile with all counts zero.
 
         Parameters
         ----------
         names : iterable of str
-            Columns of the study, the target among them.
+            Columns of the study, including the target.
 
         Returns
         -------
         Profile
-            Of no rows.
+            Profile of no rows.
         """
         kinds = ("missing", *PROBLEMS)
         return cls(counts={name: dict.fromkeys(kinds, 0) for name in names})
 
     @property
     def n_kept(self) -> int:
-        """Rows that go into the sums."""
+        """Number of rows that enter the sums."""
         return self.n_rows - self.n_dropped
 
     def add(self, other: "Profile") -> None:
-        """Count a further batch.
+        """Add the counts of another batch.
 
         Parameters
         ----------
         other : Profile
-            Of the same columns.
+            Profile of the same columns.
         """
         self.n_rows += other.n_rows
         self.n_dropped += other.n_dropped
@@ -93,12 +93,12 @@ class Profile:
                 self.counts[name][kind] += count
 
     def problems(self) -> list[str]:
-        """Say what stands in the way of a study.
+        """List the problems for which the site refuses the study.
 
         Returns
         -------
         list of str
-            One line each, with columns and counts; empty if nothing does.
+            One line per problem, with column and count; empty if there is none.
         """
         lines = [
             f"column '{name}': {words.format(n=found[kind])}"
@@ -107,7 +107,7 @@ class Profile:
             if found[kind] and not (kind == "text" and found["unreadable"])
         ]
         if not self.n_kept:
-            lines.append("there are no rows left to sum")
+            lines.append("no rows are left to sum")
         return lines
 
     def check(self, where: str) -> None:
@@ -116,12 +116,12 @@ class Profile:
         Parameters
         ----------
         where : str
-            What the data are called in messages.
+            Name of the data in error messages.
 
         Raises
         ------
         CheckError
-            With all problems.
+            If there is a problem; the error lists all of them.
         """
         problems = self.problems()
         if problems:
@@ -130,17 +130,17 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """Rows as they are summed.
+    """Rows in the form in which they are summed.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Numbers and indicators; NaN where a mean is to be filled in, and where the
-        profile has a problem.
+        Numbers and indicators; NaN where a mean is to be filled in, and where a value
+        is counted as a problem.
     y : ndarray of shape (n_rows,)
         Numbers as float64, classes as text.
     profile : Profile
-        What was found.
+        Counts of rows and problems.
     """
 
     X: Matrix
@@ -150,7 +150,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """One column: numbers or codes of levels, and which entries are what."""
+    """One column: numbers or codes of levels, and a mask for each problem."""
 
     values: NDArray[Any]
     missing: Mask
@@ -159,14 +159,14 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class Preprocessor:
-    """Prepares rows for a study.
+    """Preparation of the rows of a site for a study.
 
     Parameters
     ----------
     study : StudyFile
-        Declares columns.
+        Study file, which declares the columns.
     names : mapping of str to str, default={}
-        For columns that have another name in the data: that name.
+        Name in the data of each column of the study whose name differs there.
     """
 
     study: StudyFile
@@ -184,13 +184,13 @@ class Preprocessor:
         Parameters
         ----------
         batch : pyarrow.RecordBatch
-            With the columns in `sources`.
+            Batch with the columns in `sources`.
 
         Returns
         -------
         Prepared
-            Rows with gaps dropped where the study says so. Problems are counted, and
-            not raised: see `Profile.check`.
+            Rows, without those that have gaps in columns declared "drop". Problems are
+            counted, not raised: see `Profile.check`.
         """
         study = self.study
         variables: dict[str, Variable] = {
@@ -242,7 +242,7 @@ def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
 
 
 def _read_text(column: pa.Array) -> _Read:
-    """Tell a stray word among numbers from numbers that are stored as text."""
+    """Distinguish words among numbers from numbers that are stored as text."""
     import pandas as pd
 
     absent = np.asarray(column.is_null())
@@ -270,7 +270,7 @@ def _read_levels(column: pa.Array, variable: Variable) -> _Read:
 
 
 def _block(values: NDArray[Any], column: Covariate) -> Matrix:
-    """Give numbers one column, and a category one for each level but the baseline."""
+    """Return one column for numbers, one indicator per non-baseline level else."""
     if column.type == "number":
         return np.asarray(values[:, None], dtype=np.float64)
     codes = [column.levels.index(level) for level in column.indicators]

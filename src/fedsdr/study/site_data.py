@@ -1,4 +1,4 @@
-"""From a site's source to rows of the study, batch by batch."""
+"""Read the rows of a site batch by batch, in the form that the study declares."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -21,14 +21,14 @@ MEBIBYTE = 2**20
 
 
 class SiteData:
-    """The rows of a site, as its study wants them.
+    """The rows of a site, in the form that its study declares.
 
     Parameters
     ----------
     site : SiteFile
-        Says where the rows are.
+        Site file, which names the source of the rows.
     study : StudyFile
-        Says what they have to be.
+        Study file, which declares the columns.
     """
 
     def __init__(self, site: SiteFile, study: StudyFile) -> None:
@@ -43,12 +43,12 @@ class SiteData:
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
 
     def profile(self) -> Profile:
-        """Go through all rows and count what is in them.
+        """Read all rows and count their values, gaps and problems.
 
         Returns
         -------
         Profile
-            With problems counted, and not raised.
+            Counts; problems are counted, not raised.
         """
         names = [*self._study.columns, self._study.target.name]
         profile = Profile.of(names)
@@ -62,14 +62,14 @@ class SiteData:
         Parameters
         ----------
         generator : numpy.random.Generator
-            Draws folds.
+            Generator that draws the folds.
 
         Returns
         -------
         Rows
-            In memory where they fit into what the site's file allows, otherwise read
-            anew for every sum. A `CheckError` names columns and counts of all that
-            does not fit the study.
+            Rows in memory if they fit into the memory that the site file allows,
+            otherwise rows that are read again for every sum. If values do not fit the
+            study, a `CheckError` names their columns and counts.
         """
         profile = self.profile()
         profile.check(self._where)
@@ -83,7 +83,7 @@ class SiteData:
         return MemoryRows(X, y, generator, name, features)
 
     def read(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
-        """Read all rows from the first on.
+        """Read all rows, starting with the first one.
 
         Yields
         ------
@@ -94,7 +94,7 @@ class SiteData:
         """
         for prepared in self._prepared():
             if prepared.profile.n_kept:
-                # They fitted when they were first looked at; they may have changed.
+                # The source may have changed since the rows were first checked.
                 prepared.profile.check(self._where)
                 yield prepared.X, prepared.y
 
@@ -118,8 +118,8 @@ def _check_columns(where: str, known: Sequence[str], wanted: dict[str, str]) -> 
         close = get_close_matches(source.lower(), lower, n=1)
         hint = f"if it is '{lower[close[0]]}'" if close else "if it has another name"
         problems.append(
-            f"column '{source}' is not there; {hint}, say so under [columns] in the "
-            f'site\'s file: {name} = "..."'
+            f"column '{source}' is not in the data; {hint}, write that name under "
+            f'[columns] in the site file: {name} = "..."'
         )
     if problems:
         raise CheckError(where, problems)

@@ -1,4 +1,4 @@
-"""``site.toml``: where a site's rows are, and what it lets out."""
+"""``site.toml``: the source of a site's rows, and its limits on releases."""
 
 from pathlib import Path
 from typing import Any
@@ -13,34 +13,34 @@ from fedsdr.study.study_file import Name, StudyFile, read_study
 
 
 class SiteFile(BaseModel):
-    """A site, as its steward describes it. The file stays at the site.
+    """The content of a site file, which stays at the site.
 
     Parameters
     ----------
     file : Path
-        The file itself; not a key of it.
+        Path of the site file itself; not a key in the file.
     name : str
-        Its name in the roster.
+        Name of the site in the roster.
     data : dict
-        Where the rows are, see `fedsdr.data.open_source`.
+        Source of the rows, see `fedsdr.data.open_source`.
     study : str, default="study.toml"
-        The site's own copy of the study file. Like all paths, relative to the folder
-        that this file is in.
+        Path of the site's copy of the study file. All paths are relative to the folder
+        of the site file.
     identity : str, default="identity.key"
-        Private key that ``fedsdr keygen`` wrote.
+        File with the private key that ``fedsdr keygen`` wrote.
     ledger : str, default="ledger"
-        File of all releases.
+        File that records all releases.
     result : str, default="result.json"
-        Where to put the result that the coordinator publishes.
+        File for the result that the coordinator publishes.
     log : str, default="site.log"
-        Where to say what went wrong, for the steward alone.
+        File for error messages, which stay at the site.
     memory : int, default=256
-        Mebibytes that rows may take in memory; more of them are read anew, batch by
+        Mebibytes that rows may take in memory; larger data are read again, batch by
         batch, for every sum.
     columns : dict of str to str
-        For columns of the study that have another name in the data: that name.
+        Name in the data of each column of the study whose name differs there.
     policy : dict
-        See `fedsdr.disclosure.Policy`.
+        Limits on releases, see `fedsdr.disclosure.Policy`.
     """
 
     model_config = FROZEN
@@ -59,21 +59,21 @@ class SiteFile(BaseModel):
 
     @property
     def folder(self) -> Path:
-        """Folder that the file is in."""
+        """Folder that contains the file."""
         return self.file.parent
 
     def at(self, path: str) -> Path:
-        """Find a file that is named here.
+        """Return the full path of a file that the site file names.
 
         Parameters
         ----------
         path : str
-            Relative to the folder, or absolute.
+            Path relative to the folder, or absolute.
 
         Returns
         -------
         Path
-            Whether it exists or not.
+            Full path; the file need not exist.
         """
         return self.folder / Path(path).expanduser()
 
@@ -83,7 +83,7 @@ class SiteFile(BaseModel):
         Returns
         -------
         StudyFile
-            Validated, and with this site in its roster.
+            Validated study file, with this site in its roster.
         """
         path = self.at(self.study)
         study = read_study(path)
@@ -104,12 +104,12 @@ class SiteFile(BaseModel):
         return study
 
     def read_policy(self) -> Policy:
-        """Read the site's limits.
+        """Read the site's limits on releases.
 
         Returns
         -------
         Policy
-            The defaults where the file does not say otherwise.
+            Limits; the defaults where the file has none.
         """
         return Policy.from_mapping(self.policy)
 
@@ -120,12 +120,12 @@ def read_site(path: str | Path) -> SiteFile:
     Parameters
     ----------
     path : str or Path
-        TOML.
+        TOML file.
 
     Returns
     -------
     SiteFile
-        A `CheckError` says of every key that is wrong what to do about it.
+        Validated content. A `CheckError` names every wrong key and its correction.
     """
     path = Path(path)
     site = read_model(SiteFile, path, file=path.absolute())

@@ -10,12 +10,12 @@ from fedsdr.exceptions import InputError
 
 Missing = Literal["refuse", "drop", "mean"]
 
-#: Files are read once and hold for good; a key that is not known is a mistake.
+#: Files are read once and not changed; an unknown key is an error.
 FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
 def level_text(value: Any) -> str | None:
-    """Write a level in the one way in which levels are compared.
+    """Return the text by which levels are compared.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def level_text(value: Any) -> str | None:
     Returns
     -------
     str or None
-        None if it is missing. 1, 1.0 and "1" are the same level, and so are true and
-        "True"; blanks around text do not count.
+        Text of the level, None if it is missing. 1, 1.0 and "1" are the same level, and
+        so are true and "True"; blanks around text are ignored.
     """
     if value is None:
         return None
@@ -62,7 +62,7 @@ def _range(value: Any) -> tuple[float, float]:
     # The comparison is also false for nan.
     if not numbers or len(value) != 2 or not value[0] < value[1]:
         raise ValueError(
-            "must be [lowest, highest], two numbers; inf and -inf leave a side open"
+            "must be [lowest, highest], two numbers; use -inf or inf for an open side"
         )
     return float(value[0]), float(value[1])
 
@@ -73,21 +73,22 @@ Baseline = Annotated[str, BeforeValidator(level_text)]
 
 
 class Variable(BaseModel):
-    """What a column holds, at every site.
+    """Declaration of a column, for every site.
 
     Parameters
     ----------
     type : {"number", "category"}
-        Numbers, or one of a few levels.
+        Whether the column holds numbers or one of a few levels.
     unit : str, default=""
-        Of numbers.
+        Unit of the numbers.
     range : tuple of two float or None, default=None
-        Lowest and highest number allowed, both included; None for any.
+        Lowest and highest number allowed, both included; None for any number.
     levels : tuple of str, default=()
-        All that a category may be.
+        All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None
-        What a site does about missing values: refuse the study, drop these rows, or
-        fill in the mean over all sites (numbers only). None for what the study says.
+        Treatment of missing values at each site: refuse the study, drop these rows, or
+        fill in the mean over all sites (numbers only). None for the treatment that the
+        study declares.
     """
 
     model_config = FROZEN
@@ -105,11 +106,11 @@ class Variable(BaseModel):
         if self.type == "category" and (self.unit or self.range):
             raise InputError("a category has neither unit nor range: use levels")
         if self.type == "category" and not self.levels:
-            raise InputError("a category needs levels: list all that it may be")
+            raise InputError("a category needs levels: list all of them")
         if self.type == "category" and self.missing == "mean":
             raise InputError(
                 "a category has no mean: use missing = 'refuse' or 'drop', or declare "
-                "a level for what is missing"
+                "a level for missing values"
             )
         return self
 
@@ -120,22 +121,22 @@ class Covariate(Variable):
     Parameters
     ----------
     type : {"number", "category"}
-        Numbers, or one of a few levels.
+        Whether the column holds numbers or one of a few levels.
     unit : str, default=""
-        Of numbers.
+        Unit of the numbers.
     range : tuple of two float or None, default=None
         Lowest and highest number allowed.
     levels : tuple of str, default=()
-        All that a category may be.
+        All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None
-        What a site does about missing values.
+        Treatment of missing values.
     baseline : str or None, default=None
-        Level without an indicator of its own; the first one if not given.
+        Level without an indicator; the first level if None.
 
     Notes
     -----
-    A category of L levels becomes L - 1 indicators. With all L of them every row would
-    add up to one, and the covariance would be singular at every site.
+    A category of L levels becomes L - 1 indicators. All L indicators would add up to
+    one in every row, and the covariance would be singular at every site.
     """
 
     baseline: Baseline | None = None
@@ -148,7 +149,7 @@ class Covariate(Variable):
 
     @property
     def indicators(self) -> tuple[str, ...]:
-        """Levels that get a column of their own."""
+        """Levels that become an indicator column."""
         if not self.levels:
             return ()
         baseline = self.levels[0] if self.baseline is None else self.baseline
@@ -161,17 +162,17 @@ class Target(Variable):
     Parameters
     ----------
     type : {"number", "category"}
-        Numbers, or classes.
+        Whether the response is a number or a class.
     unit : str, default=""
-        Of numbers.
+        Unit of the numbers.
     range : tuple of two float or None, default=None
         Lowest and highest number allowed.
     levels : tuple of str, default=()
         All classes.
     missing : {"refuse", "drop"} or None, default=None
-        What a site does about missing values; a response is never filled in.
+        Treatment of missing values; a response is never filled in.
     name : str
-        Of the column.
+        Name of the column.
     """
 
     name: str = Field(min_length=1, max_length=200)

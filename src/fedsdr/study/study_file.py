@@ -1,4 +1,4 @@
-"""``study.toml``: what is studied, by whom and how, in words that people agree on."""
+"""``study.toml``: the agreement of all sites on columns, model and participants."""
 
 import hashlib
 import math
@@ -14,9 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from fedsdr.disclosure.requests import canonical
+from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
-from fedsdr.protocols.secure import Study
+from fedsdr.method import Variables
+from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
@@ -30,15 +31,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 def _check_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError("must be made of letters, digits, - and _, 63 at most")
+        raise ValueError("must consist of at most 63 letters, digits, - and _")
     return value
 
 
 def _check_roster(value: dict[str, str]) -> dict[str, str]:
     if not value:
         raise ValueError(
-            "has no sites: add the line that 'fedsdr keygen' wrote into the .pub file "
-            "of each, 3 at least"
+            "has no sites: add the line in the .pub file that 'fedsdr keygen' wrote at "
+            "each site, for at least 3 sites"
         )
     for name, key in value.items():
         if not _NAME.fullmatch(name) or name in RESERVED:
@@ -48,11 +49,11 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
             )
         if not re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key):
             raise ValueError(
-                f"the key of '{name}' is not one: it has {2 * KEY_BYTES} hexadecimal "
-                "digits, printed by 'fedsdr keygen' at the site"
+                f"the key of '{name}' is not valid: a key has {2 * KEY_BYTES} "
+                "hexadecimal digits, printed by 'fedsdr keygen' at the site"
             )
     if len(set(value.values())) < len(value):
-        raise ValueError("two sites have the same key: each makes its own")
+        raise ValueError("two sites have the same key: every site needs its own")
     return value
 
 
@@ -60,15 +61,15 @@ Name = Annotated[str, AfterValidator(_check_name)]
 
 
 class Sites(BaseModel):
-    """Who takes part.
+    """The sites that take part in a study.
 
     Parameters
     ----------
     roster : dict of str to str
         Public identity of every site, in hexadecimal, as ``fedsdr keygen`` prints it.
     minimum : int or None, default=None
-        Sites that must stay to the end; two thirds of them, and at least 3, if not
-        given.
+        Number of sites that must take part to the end; two thirds of the sites, and at
+        least 3, if None.
     """
 
     model_config = FROZEN
@@ -78,28 +79,28 @@ class Sites(BaseModel):
 
 
 class StudyFile(BaseModel):
-    """A study, as all parties have it in a file.
+    """The content of a study file, of which every party has a copy.
 
     Parameters
     ----------
     name : str
-        Of the study.
+        Name of the study.
     purpose : str
-        What it is for, in words that a steward can decide on.
+        Purpose of the study, in words on which a data steward can decide.
     protocol : {"secure"}, default="secure"
-        How sites add.
+        Protocol by which the sums of the sites are added.
     timeout : float, default=600.0
-        Seconds a site may take for an answer.
+        Seconds that a site may take to answer a message.
     missing : {"refuse", "drop", "mean"}, default="refuse"
-        What is done about missing values in columns that do not say so themselves.
+        Treatment of missing values in columns that do not declare their own.
     target : Target
         The response.
     columns : dict of str to Covariate
         Columns of X, in order.
     model : ModelSettings
-        How the coordinator chooses.
+        Parameters of the method, and the coordinator's seed.
     sites : Sites
-        Who takes part.
+        The sites that take part.
     """
 
     model_config = FROZEN
@@ -119,8 +120,8 @@ class StudyFile(BaseModel):
         for name in (self.target.name, *self.columns):
             if not name.strip() or name != name.strip() or not name.isprintable():
                 raise InputError(
-                    f"a column cannot be called {name!r}: no blanks around it, and "
-                    "nothing that cannot be printed"
+                    f"a column cannot be called {name!r}: remove blanks around the "
+                    "name and characters that cannot be printed"
                 )
         if self.target.name in self.columns:
             raise InputError(
@@ -131,7 +132,7 @@ class StudyFile(BaseModel):
                 "a column has the name of another one's indicator ('column=level'): "
                 "rename it"
             )
-        # Says what is wrong with the roster and the minimum.
+        # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
 
@@ -147,22 +148,23 @@ class StudyFile(BaseModel):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that was agreed on, in hexadecimal."""
+        """SHA-256 of everything that was agreed on, in hexadecimal."""
         return self.to_study().digest
 
     def missing_in(self, name: str) -> Missing:
-        """Say what is done about missing values.
+        """Return the treatment of missing values in one column.
 
         Parameters
         ----------
         name : str
-            A column, or the target.
+            Name of a column, or of the target.
 
         Returns
         -------
         {"refuse", "drop", "mean"}
-            What the column says, or else the study; a mean is filled into numbers
-            of X only, and gaps elsewhere are then refused.
+            Treatment that the column declares, or else that of the study. Means are
+            filled into numeric columns of X only; where the study declares "mean",
+            gaps in other columns are refused.
         """
         column = self.target if name == self.target.name else self.columns[name]
         if column.missing is not None:
@@ -170,21 +172,21 @@ class StudyFile(BaseModel):
         fillable = column.type == "number" and column is not self.target
         return self.missing if fillable or self.missing != "mean" else "refuse"
 
-    def to_study(self) -> Study:
-        """Reduce the file to what the protocol needs.
+    def to_study(self) -> AgreedStudy:
+        """Reduce the file to the values that the protocol needs.
 
         Returns
         -------
-        Study
-            Whose digest covers everything in the file but comments and layout.
+        AgreedStudy
+            Study whose digest covers everything in the file except comments and layout.
         """
         plain = {key: value for key, value in self.content().items() if key != "sites"}
-        discrete = self.target.type == "category"
-        return Study(
+        variables = Variables(self.features, self.target.type == "category")
+        return AgreedStudy(
             self.name,
             self.features,
             self.target.name,
-            self.model.terms(len(self.features), discrete=discrete),
+            self.model.method.terms(variables),
             {name: bytes.fromhex(key) for name, key in self.sites.roster.items()},
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
@@ -193,23 +195,23 @@ class StudyFile(BaseModel):
         )
 
     def content(self) -> dict[str, Any]:
-        """Write everything as plain values.
+        """Return everything in the file as plain values.
 
         Returns
         -------
         dict
-            That JSON can hold, with open ends of ranges as text.
+            Values that JSON can hold, with infinite ends of ranges as text.
         """
         return _plain(self.model_dump())
 
     def settings(self) -> dict[str, Any]:
-        """Say how a result of this study was made.
+        """Return the settings that a result of this study records.
 
         Returns
         -------
         dict
-            Parameters of the estimator, the study's digest, and what sites did to
-            their columns first.
+            Parameters of the estimator, the study's digest, and the preprocessing of
+            the columns at the sites.
         """
         content = self.content()
         columns = {
@@ -245,12 +247,12 @@ def read_study(path: str | Path) -> StudyFile:
     Parameters
     ----------
     path : str or Path
-        TOML.
+        TOML file.
 
     Returns
     -------
     StudyFile
-        A `CheckError` says of every key that is wrong what to do about it.
+        Validated content. A `CheckError` names every wrong key and its correction.
     """
     return read_model(StudyFile, Path(path))
 

@@ -1,4 +1,4 @@
-"""What a site's process runs."""
+"""The party that answers the coordinator's messages in the process of a site."""
 
 import os
 import traceback
@@ -7,36 +7,37 @@ from pathlib import Path
 
 import numpy as np
 
-from fedsdr.disclosure import Ledger
+from fedsdr.disclosure import Ledger, ReleaseGate
 from fedsdr.exceptions import InputError, fixed_code
 from fedsdr.protocols.exchange import Payload
-from fedsdr.protocols.secure import RuleGate, SecureSite
-from fedsdr.result import Result, provenance
+from fedsdr.protocols.secure import SecureSite
+from fedsdr.result import Result
+from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
-from fedsdr.study.checked_files import CheckError, write_atomically
+from fedsdr.study.checked_files import CheckError
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 
 
 class StudySite:
-    """A site of a study: answers, keeps a log, and writes the result down.
+    """A site of a study: answers messages, keeps a log, and writes the result.
 
     Parameters
     ----------
     site : SiteFile
-        The site.
+        Site file.
     study : StudyFile
-        Its copy of the study.
+        The site's copy of the study file.
     party : SecureSite
-        Who answers.
+        Party that computes the answers.
     writes : bool, default=True
         Whether to write log and result.
 
     Notes
     -----
-    Explanations stay at the site, in its log; what carries messages lets nothing out
-    but `fedsdr.exceptions.fixed_code` of whatever `handle` raises.
+    Explanations stay at the site, in its log. Of an exception that `handle` raises, the
+    transport sends only `fedsdr.exceptions.fixed_code`.
     """
 
     def __init__(
@@ -59,22 +60,20 @@ class StudySite:
         Parameters
         ----------
         name : str
-            Of the message.
+            Name of the message.
         payload : dict
-            Its content.
+            Content of the message.
 
         Returns
         -------
         dict
-            The reply. What goes wrong is logged and raised.
+            The reply. Errors are logged and raised again.
         """
         try:
             reply = self._party.handle(name, payload)
             if name == "secure.result" and self._writes:
                 result = read_message(payload, self._study)
-                write_atomically(
-                    self._site.at(self._site.result), result.to_json() + "\n"
-                )
+                result.to_json(self._site.at(self._site.result))
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)
@@ -96,8 +95,8 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     Returns
     -------
     StudySite
-        A party for whatever carries messages. An `InputError` says what in files or
-        rows stands in the way.
+        Party for a transport. An `InputError` names what in the files or rows cannot be
+        used.
     """
     site = read_site(site_file)
     study = site.read_study()
@@ -105,30 +104,30 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     agreed = study.to_study()
     check_identity(site, study, identity)
     ledger = Ledger() if rehearsal else open_ledger(site)
-    # The same folds in every process: a sum that is asked for again must be the same.
+    # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
-    gate = RuleGate(site.read_policy(), ledger)
+    gate = ReleaseGate(site.read_policy(), ledger)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
 
 
 def check_identity(site: SiteFile, study: StudyFile, identity: Identity) -> None:
-    """Check that a site's key is the one that the others know.
+    """Check that the key of a site is the one in the roster.
 
     Parameters
     ----------
     site : SiteFile
-        The site.
+        Site file.
     study : StudyFile
-        With the roster.
+        Study file, which contains the roster.
     identity : Identity
-        The site's key.
+        Key of the site.
 
     Raises
     ------
     CheckError
-        If it is another one.
+        If the roster has another key for the site.
     """
     if study.sites.roster[site.name] != identity.public.hex():
         problem = (
@@ -144,12 +143,12 @@ def open_ledger(site: SiteFile) -> Ledger:
     Parameters
     ----------
     site : SiteFile
-        Names the file.
+        Site file, which names the ledger's file.
 
     Returns
     -------
     Ledger
-        On disk; new if there is none.
+        Ledger on disk; an empty one if the file does not exist.
     """
     path = site.at(site.ledger)
     if path.is_dir() or not path.parent.is_dir():
@@ -163,15 +162,15 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     Parameters
     ----------
     payload : dict
-        "secure.result", checked against the manifest.
+        Content of the message "secure.result", checked against its schema.
     study : StudyFile
         The site's copy of the study.
 
     Returns
     -------
     Result
-        With names and settings from the site's own copy, and with what new rows need:
-        the means that gaps are filled with. The table behind the choices stays with the
+        Result with names and settings from the site's own copy, and with the means that
+        are filled into gaps of new rows. The table of the candidates stays with the
         coordinator.
     """
     found = dict(payload)
@@ -189,16 +188,17 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
 
 
 def log_failure(path: Path, name: str, error: Exception) -> None:
-    """Say in the site's own log what went wrong.
+    """Write an error to the log of the site.
 
     Parameters
     ----------
     path : Path
-        Of the log; only its owner may read what is made here.
+        Path of the log. If it does not exist, it is created so that only its owner may
+        read it.
     name : str
-        Message that could not be answered.
+        Name of the message that could not be answered.
     error : Exception
-        Why.
+        Reason of the failure.
     """
     code = fixed_code(error)
     text = str(error)

@@ -1,19 +1,19 @@
-"""Files to start from, with a word on every key."""
+"""Templates of study and site files, with a comment on every key."""
 
 import json
 from collections.abc import Sequence
 
 _STUDY = """\
-# A study. Every party has its own copy of this file; what has to be equal everywhere
-# is its content, not comments or layout. `fedsdr study check` prints the digest to
+# A study. Every party has its own copy of this file. The content has to be equal
+# everywhere, comments and layout do not. `fedsdr study check` prints the digest to
 # compare.
 
 name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
-timeout = 600              # seconds that a site may take for an answer
+timeout = 600              # seconds that a site may take to answer a message
 missing = "refuse"         # or "drop" these rows, or "mean" over all sites; a column
-                           # may say otherwise
+                           # may declare its own rule
 
 [target]
 name = {target}
@@ -21,8 +21,8 @@ type = "number"            # or "category", with levels = ["no", "yes"]
 # unit = "mmol/L"
 # range = [0, 30]          # what lies outside is refused; inf leaves a side open
 
-# One line a column, in the order of the analysis. A category becomes one indicator for
-# each level but the baseline, which is the first level unless said otherwise.
+# One line per column, in the order of the analysis. A category becomes one indicator
+# per level except the baseline, which is the first level unless declared otherwise.
 [columns]
 {columns}
 
@@ -32,8 +32,8 @@ penalty = "universal"      # or "moments", "holdout", a number
 kernel = "smooth"          # or "slices", "pairs"
 
 [sites]
-# minimum = 3              # sites that must stay to the end; by default two thirds
-                           # of them, and at least 3
+# minimum = 3              # sites that must take part to the end; by default two
+                           # thirds of them, and at least 3
 
 # The line that `fedsdr keygen` prints at each site, sent to you in a way that you
 # trust. At least 3 sites.
@@ -41,7 +41,7 @@ kernel = "smooth"          # or "slices", "pairs"
 # north = "64 hexadecimal digits"
 """
 
-#: What stands in a study file until somebody says better.
+#: Placeholder for the purpose of a study.
 PURPOSE = "What the study is for, in words that a data steward can decide on."
 
 _EXAMPLES = """\
@@ -50,25 +50,25 @@ ldl = { type = "number", unit = "mmol/L", range = [0, 30], missing = "mean" }
 sex = { type = "category", levels = ["f", "m"], baseline = "f" }"""
 
 _SITE = """\
-# A site. This file stays here. Paths start from its folder.
+# A site. This file stays at the site. Paths are relative to its folder.
 
 name = {name}              # as in the roster
 study = {study}
 identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
-ledger = "ledger"          # every release, for good: keep it
-result = "result.json"     # where the published result will be
-log = "site.log"           # what went wrong, for you alone
-memory = 256               # mebibytes for rows; more of them are read batch by batch
+ledger = "ledger"          # record of every release: never delete it
+result = "result.json"     # file for the published result
+log = "site.log"           # error messages; they stay at the site
+memory = 256               # mebibytes for rows; larger data are read batch by batch
 
 [data]
 kind = "csv"               # or "parquet", "arrow", "sql"
 path = "rows.csv"
 
-# For columns that have another name here: that name.
+# For each column that has another name in the data: that name.
 [columns]
 # ldl = "LDL_CHOL"
 
-# What may leave, see fedsdr.disclosure.Policy; these are the defaults.
+# Limits on what may leave, see fedsdr.disclosure.Policy; these are the defaults.
 [policy]
 min_rows = 50
 min_slice_rows = 3
@@ -85,23 +85,24 @@ def study_template(
     columns: Sequence[str] = (),
     purpose: str = PURPOSE,
 ) -> str:
-    """Write a study file to be completed.
+    """Return the text of a study file to be completed.
 
     Parameters
     ----------
     name : str, default="my-study"
-        Of the study.
+        Name of the study.
     target : str, default="y"
         Column of the response.
     columns : sequence of str, default=()
-        Columns of X, all taken for numbers; examples if there are none.
+        Columns of X, all declared as numbers; if empty, three example columns are
+        written.
     purpose : str
-        What the study is for.
+        Purpose of the study.
 
     Returns
     -------
     str
-        TOML, without a roster.
+        TOML text with an empty roster.
     """
     lines = [f'{_quote(one)} = {{ type = "number" }}' for one in columns]
     return _STUDY.format(
@@ -113,23 +114,23 @@ def study_template(
 
 
 def site_template(name: str = "north", study: str = "study.toml") -> str:
-    """Write a site file to be completed.
+    """Return the text of a site file to be completed.
 
     Parameters
     ----------
     name : str, default="north"
-        Of the site.
+        Name of the site.
     study : str, default="study.toml"
-        Path of its copy of the study.
+        Path of the site's copy of the study file.
 
     Returns
     -------
     str
-        TOML.
+        TOML text.
     """
     return _SITE.format(name=_quote(name), study=_quote(study))
 
 
 def _quote(text: str) -> str:
-    # A JSON string is a TOML string, but for one character that JSON leaves as it is.
+    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""What a site has kept of a study: is it whole, and the same as elsewhere."""
+"""Verify what a site has kept of a study: its ledger and its result."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +13,18 @@ from fedsdr.study.site_file import read_site
 
 @dataclass(frozen=True, slots=True)
 class SiteRecord:
-    """What a site has kept of a study.
+    """Ledger and result of a site, as far as they could be verified.
 
     Parameters
     ----------
     n_entries : int
-        Of its ledger.
+        Number of entries in the site's ledger.
     head : str
         Hash of the last entry, empty if the ledger is broken.
     same_result : bool
-        Whether its result is the coordinator's.
+        Whether the site's result equals the coordinator's.
     problem : str, default=""
-        What is wrong, in words.
+        Description of the problem, empty if there is none.
     """
 
     n_entries: int
@@ -34,7 +34,7 @@ class SiteRecord:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no problem."""
         return not self.problem
 
 
@@ -46,13 +46,13 @@ def verify_site(site_file: str | Path, result: Result) -> SiteRecord:
     site_file : str or Path
         The site's ``site.toml``.
     result : Result
-        The coordinator's.
+        The coordinator's result.
 
     Returns
     -------
     SiteRecord
-        With a problem if the chain of hashes is broken, if nothing was recorded, or if
-        the results differ.
+        Record, with a problem if the chain of hashes is broken, if nothing was
+        recorded, or if the results differ.
     """
     site = read_site(site_file)
     path = site.at(site.result)
@@ -61,15 +61,15 @@ def verify_site(site_file: str | Path, result: Result) -> SiteRecord:
     except InputError:
         same = False
     try:
-        verdict = Ledger(site.at(site.ledger)).verify()
+        status = Ledger(site.at(site.ledger)).verify()
     except LedgerError as error:
         return SiteRecord(0, "", same, f"the ledger is broken: {error}")
     problem = ""
-    if not verdict.n_entries:
+    if not status.n_entries:
         problem = "the ledger is empty"
     elif not same:
         problem = "the result is not the coordinator's"
-    return SiteRecord(verdict.n_entries, verdict.head, same, problem)
+    return SiteRecord(status.n_entries, status.head, same, problem)
 
 
 def are_equal(one: Result, other: Result) -> bool:
@@ -78,7 +78,7 @@ def are_equal(one: Result, other: Result) -> bool:
     Parameters
     ----------
     one, other : Result
-        In any order.
+        Results, in any order.
 
     Returns
     -------

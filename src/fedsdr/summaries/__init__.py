@@ -1,12 +1,22 @@
-"""What a site computes from its own rows: two sums that add up over sites."""
+"""What a site computes from its own rows: sums that add up over sites."""
 
 from fedsdr.summaries.inputs import check_target
-from fedsdr.summaries.one_site import centre, summarize
 from fedsdr.summaries.prediction import prediction_errors
-from fedsdr.summaries.slicing import is_discrete, slice_labels
-from fedsdr.summaries.summary import Summary
+from fedsdr.summaries.slicing import (
+    Kernel,
+    Pairs,
+    Slices,
+    Smooth,
+    is_discrete,
+    slice_labels,
+)
+from fedsdr.summaries.summary import Summary, centre, summarize
 
 __all__ = [
+    "Kernel",
+    "Pairs",
+    "Slices",
+    "Smooth",
     "Summary",
     "centre",
     "check_target",

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.kernels import gram, pair_weights
+from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
-from fedsdr.summaries.weights import Weights
 
 
 @dataclass(slots=True, eq=False)

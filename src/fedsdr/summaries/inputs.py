@@ -1,9 +1,9 @@
 """From what users hold (numpy, pandas, polars, Arrow) to plain arrays."""
 
+import sys
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError
@@ -94,18 +94,28 @@ def _is_plain(values: Any, n_axes: int) -> bool:
 
 
 def _as_array(y: Any) -> NDArray[Any]:
+    arrow = _arrow_of(y)
+    if arrow is None:
+        return np.asarray(y)
     # Arrow hands out text as objects only through to_numpy; np.asarray would make an
     # array of Arrow scalars from a ChunkedArray in some versions.
-    if isinstance(y, pa.ChunkedArray):
+    if isinstance(y, arrow.ChunkedArray):
         return np.asarray(y.to_numpy())
-    if isinstance(y, pa.Array):
-        return np.asarray(y.to_numpy(zero_copy_only=False))
-    return np.asarray(y)
+    return np.asarray(y.to_numpy(zero_copy_only=False))
 
 
 def _is_categorical(y: Any) -> bool:
-    if isinstance(y, pa.Array | pa.ChunkedArray):
-        return bool(pa.types.is_dictionary(y.type))
+    arrow = _arrow_of(y)
+    if arrow is not None:
+        return bool(arrow.types.is_dictionary(y.type))
     import pandas as pd
 
     return isinstance(getattr(y, "dtype", None), pd.CategoricalDtype)
+
+
+def _arrow_of(y: Any) -> Any:
+    """Find pyarrow if `y` is one of its arrays; who made such an array imported it."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not isinstance(y, arrow.Array | arrow.ChunkedArray):
+        return None
+    return arrow

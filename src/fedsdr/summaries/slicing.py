@@ -1,16 +1,23 @@
-"""Which slice each row belongs to.
+"""What the responses alone decide: kinds of kernels, slices, and weights of rows.
 
 Labels depend on the multiset of responses only, never on the order of the rows: tied
 responses always share a slice.
 """
 
-import warnings
+from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.exceptions import (
+    InputError,
+    SiteError,
+    SiteWarning,
+    describe_site,
+    warn_user,
+)
 from fedsdr.summaries.inputs import check_target
 
 Target = Literal["auto", "continuous", "classes"]
@@ -20,6 +27,54 @@ MAX_AUTO_CLASSES = 10
 
 #: Two slices of two rows each: below this a slice mean says nothing.
 MIN_ROWS = 4
+
+#: Rows in a slice, unless a kernel says otherwise.
+SLICE_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """Kernel of smooth, decaying functions of the rank of y, see `RankPolynomials`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Between-slice covariance (eq2.6a), the paper's kernel.
+
+    Parameters
+    ----------
+    size : int, optional
+        Rows in a slice, at least 2; 20 if neither is given.
+    number : int, optional
+        Number of slices at each site, at least 2, instead of their size.
+    """
+
+    size: int | None = None
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.number is not None:
+            raise InputError("slices have a size or a number, not both")
+        if self.size is None and self.number is None:
+            object.__setattr__(self, "size", SLICE_SIZE)
+        for name in ("size", "number"):
+            value: Any = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
+                raise InputError(
+                    f"the {name} of slices must be a whole number of at least 2, got "
+                    f"{value!r}"
+                )
+            object.__setattr__(self, name, int(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Sigma minus the two-point estimate of the within covariance (eq2.6)."""
+
+
+Kernel = Smooth | Slices | Pairs
 
 
 def is_discrete(y: Any, target: Target = "auto") -> bool:
@@ -65,9 +120,8 @@ def is_discrete(y: Any, target: Target = "auto") -> bool:
 
 def slice_labels(
     y: Any,
+    slices: Slices | None = None,
     *,
-    slice_size: int = 20,
-    n_slices: int | None = None,
     target: Target = "auto",
     site: object = None,
 ) -> NDArray[np.intp]:
@@ -77,13 +131,11 @@ def slice_labels(
     ----------
     y : array-like of shape (n_rows,)
         Response of one site.
-    slice_size : int, default=20
-        Rows in a slice, at least 2; there are ``n_rows // slice_size`` slices.
-    n_slices : int or None, default=None
-        Number of slices, at least 2. When given, `slice_size` is not looked at.
+    slices : Slices, optional
+        Their size, or their number: for a size there are ``n_rows // size`` slices.
     target : {"auto", "continuous", "classes"}, default="auto"
         What `y` is, see `is_discrete`. Classes are slices of their own, whatever
-        `slice_size` and `n_slices` say.
+        `slices` says.
     site : object, default=None
         Label of the site, for messages.
 
@@ -102,22 +154,18 @@ def slice_labels(
     y = check_target(y)
     if is_discrete(y, target):
         return dense_ranks(y)
-    return cut_ordered(y, count_slices(len(y), slice_size, n_slices, site))
+    return cut_ordered(y, count_slices(len(y), slices or Slices(), site))
 
 
-def count_slices(
-    n_rows: int, slice_size: int, n_slices: int | None, site: object = None
-) -> int:
+def count_slices(n_rows: int, slices: Slices, site: object = None) -> int:
     """Decide how many slices a continuous response gets.
 
     Parameters
     ----------
     n_rows : int
         Rows of the site.
-    slice_size : int
-        Rows in a slice, at least 2.
-    n_slices : int or None
-        Number of slices, at least 2; overrides `slice_size`.
+    slices : Slices
+        Their size, or their number.
     site : object, default=None
         Label of the site, for messages.
 
@@ -126,23 +174,19 @@ def count_slices(
     int
         At least 2, and never so many that a slice has fewer than 2 rows.
     """
-    if n_slices is None and slice_size < 2:
-        raise InputError(f"slice_size must be at least 2, got {slice_size}")
-    if n_slices is not None and n_slices < 2:
-        raise InputError(f"n_slices must be at least 2, got {n_slices}")
     if n_rows < MIN_ROWS:
         raise SiteError(
             site,
             f"has {n_rows} row(s), too few for two slices",
             f"give it at least {MIN_ROWS} rows or leave it out",
         )
-    wanted = n_rows // slice_size if n_slices is None else n_slices
+    wanted = slices.number or n_rows // (slices.size or SLICE_SIZE)
     used = int(np.clip(wanted, 2, n_rows // 2))
     if used != wanted:
-        asked = f"slice_size={slice_size}" if n_slices is None else f"{n_slices=}"
+        asked = f"{wanted} slices" if slices.number else f"slices of {slices.size}"
         problem = f"has {n_rows} rows, too few for {asked}"
         remedy = f"{used} slices are used; give it more rows or merge it with another"
-        warnings.warn(describe_site(site, problem, remedy), SiteWarning, stacklevel=2)
+        warn_user(describe_site(site, problem, remedy), SiteWarning)
     return used
 
 
@@ -194,6 +238,84 @@ def dense_ranks(y: NDArray[Any]) -> NDArray[np.intp]:
             "y mixes values that have no common order, such as text and numbers: "
             "use one type for all classes"
         ) from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """What the responses of some rows say about their kernel.
+
+    Parameters
+    ----------
+    form : {"none", "groups", "functions", "pairs"}
+        No kernel; means of groups; smooth functions of the rank; pairs of neighbours.
+    ranks : ndarray of shape (n_rows,), int
+        Group or dense rank of each row, 0, 1, ...
+    ordered : bool
+        Whether neighbouring ranks are alike; for pairs.
+    """
+
+    form: Literal["none", "groups", "functions", "pairs"]
+    ranks: NDArray[np.integer]
+    ordered: bool = True
+
+
+def weigh(
+    y: NDArray[Any],
+    *,
+    kernel: Kernel,
+    discrete: bool,
+    on_degenerate: Literal["raise", "zero"] = "raise",
+    site: object = None,
+) -> Weights:
+    """Work out what the responses say about the kernel, see `summarize`.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Responses.
+    kernel : Smooth, Slices or Pairs
+        Kind of kernel.
+    discrete : bool
+        Whether y holds classes.
+    on_degenerate : {"raise", "zero"}, default="raise"
+        What to do with rows that cannot say how x moves with y.
+    site : object, default=None
+        Label of the site, for messages.
+
+    Returns
+    -------
+    Weights
+        Of form "none" where `on_degenerate` is "zero" and no kernel can be had.
+    """
+    ranks = dense_ranks(y)
+    problem = _degeneracy(ranks, discrete=discrete)
+    if problem is not None:
+        if on_degenerate == "raise":
+            remedy = "leave it out, merge it with another, or give it more varied rows"
+            raise SiteError(site, problem, remedy)
+        remedy = "it contributes its covariance only"
+        warn_user(describe_site(site, problem, remedy), SiteWarning)
+        return Weights("none", ranks)
+    if isinstance(kernel, Pairs):
+        return Weights("pairs", ranks, ordered=not discrete)
+    if discrete:
+        return Weights("groups", ranks)
+    if isinstance(kernel, Smooth):
+        return Weights("functions", ranks)
+    used = count_slices(len(y), kernel, site)
+    return Weights("groups", cut_ordered(y, used))
+
+
+def _degeneracy(ranks: NDArray[np.intp], *, discrete: bool) -> str | None:
+    """Say why no kernel can be computed, or None when one can."""
+    counts = np.bincount(ranks)
+    if len(ranks) < MIN_ROWS:
+        return f"has {len(ranks)} row(s), too few for two slices"
+    if len(counts) == 1:
+        return "has one class only" if discrete else "has a constant y"
+    if discrete and counts.max() == 1:
+        return f"has {len(counts)} classes in {len(ranks)} rows, one row each"
+    return None
 
 
 def _nearest(candidates: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[Any]:

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
-from fedsdr.summaries.kernels import gram
-from fedsdr.summaries.one_site import centre
-from fedsdr.summaries.polynomials import RankPolynomials
+from fedsdr.summaries.kernels import RankPolynomials, gram
+from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
-from fedsdr.summaries.summary import Summary
-from fedsdr.summaries.weights import Weights
+from fedsdr.summaries.summary import Summary, centre
 
 #: Bytes that group means may take.
 MEMORY = 1 << 28

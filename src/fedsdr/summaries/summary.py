@@ -1,12 +1,16 @@
-"""The only thing about its rows that a site ever needs to tell."""
+"""Sums over rows: all that a fit needs to know of a site, and how to compute it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.inputs import check_rows
+from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
+from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +45,8 @@ class Summary:
     """
 
     n_rows: int
-    scatter: NDArray[np.float64]
-    between: NDArray[np.float64]
+    scatter: Matrix
+    between: Matrix
     n_sites: int = 1
     freedom: float = 0.0
     freedom_squared: float = 0.0
@@ -64,12 +68,12 @@ class Summary:
         return self.scatter.shape[0]
 
     @property
-    def sigma(self) -> NDArray[np.float64]:
+    def sigma(self) -> Matrix:
         """Pooled within-site covariance of x, shape (n_features, n_features)."""
         return self.scatter / self.n_rows
 
     @property
-    def kernel(self) -> NDArray[np.float64]:
+    def kernel(self) -> Matrix:
         """Pooled covariance of E[x | y], shape (n_features, n_features)."""
         return self.between / self.n_rows
 
@@ -168,7 +172,153 @@ class Summary:
         )
 
 
-def _read_only_square(matrix: Any, name: str) -> NDArray[np.float64]:
+def summarize(
+    X: Any,
+    y: Any,
+    *,
+    kernel: Kernel | None = None,
+    target: Target = "auto",
+    on_degenerate: Literal["raise", "zero"] = "raise",
+    site: object = None,
+) -> Summary:
+    r"""Compute the two sums that one site contributes.
+
+    Run by a site on its own rows. The rows are centred on the site's own mean, so
+    sites whose covariates are shifted against each other still add up.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+    y : array-like of shape (n_rows,)
+        Response. Text, booleans and categories are classes, one slice each; for
+        numbers see `target`.
+    kernel : Smooth, Slices or Pairs, optional
+        `Slices` (the default): between-slice covariance (eq2.6a). `Pairs`: sigma minus
+        the two-point estimate of the within covariance (eq2.6), which needs no slices
+        but may have negative eigenvalues. `Smooth`: polynomials of the rank of y in
+        place of slice indicators (see `RankPolynomials`), less noisy and without a
+        slice size to choose. Classes always are slices of their own, for `Smooth` as
+        for `Slices`.
+    target : {"auto", "continuous", "classes"}, default="auto"
+        What a numeric `y` is; "auto" takes few whole values for classes, see
+        `is_discrete`.
+    on_degenerate : {"raise", "zero"}, default="raise"
+        What to do with a site whose rows cannot say how x moves with y: fewer than 4
+        rows, constant y, one class, or no class with two rows. "zero" warns and
+        keeps the site's covariance with a kernel of zeros.
+    site : object, default=None
+        Label of the site, for messages.
+
+    Returns
+    -------
+    Summary
+        Row count, :math:`n_i \hat\Sigma_i` and :math:`n_i T_i`.
+
+    Raises
+    ------
+    SiteError
+        When the site is degenerate and `on_degenerate` is "raise".
+    InputError
+        When an option is out of range; scikit-learn's ValueError when X or y hold
+        NaN, infinities or text where numbers belong.
+
+    Warns
+    -----
+    SiteWarning
+        When there are too few rows for the slices asked for.
+
+    Notes
+    -----
+    .. math:: \hat\Sigma_i = \frac{1}{n_i} \sum_l (x_l - \bar x)(x_l - \bar x)^\top ,
+              \qquad
+              T_i = \sum_h \frac{n_h}{n_i} (\bar x_h - \bar x)(\bar x_h - \bar x)^\top
+
+    Sliced inverse regression is blind to links that are symmetric about the mean:
+    there :math:`E[x \mid y]` does not move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fedsdr.summaries import summarize
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> summary = summarize(X, X[:, 0])
+    >>> summary.n_rows, summary.n_features
+    (100, 3)
+    """
+    kernel = Slices() if kernel is None else kernel
+    if not isinstance(kernel, Kernel):
+        raise InputError(
+            f"kernel must be Slices(...), Pairs() or Smooth(), got {kernel!r}"
+        )
+    if on_degenerate not in ("raise", "zero"):
+        raise InputError(
+            f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
+        )
+    X, y = check_rows(X, y)
+    discrete = is_discrete(y, target)
+    weights = weigh(
+        y,
+        kernel=kernel,
+        discrete=discrete,
+        on_degenerate=on_degenerate,
+        site=site,
+    )
+    centred = centre(X)[0]
+    # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
+    scatter = centred.T @ centred
+    ranks = weights.ranks
+    if weights.form == "none":
+        return Summary(len(y), scatter, np.zeros_like(scatter))
+    if weights.form == "pairs":
+        between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
+        # W = I - A with A made of pairs: half of its eigenvalues are 1, half are -1.
+        return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
+    if weights.form == "functions":
+        functions = rank_polynomials(ranks)
+        overlap, moved = functions.T @ functions, functions.T @ centred
+        return Summary(
+            len(y),
+            scatter,
+            moved.T @ moved,
+            freedom=float(np.trace(overlap)),
+            freedom_squared=float((overlap**2).sum()),
+        )
+    between = between_slices(centred, ranks)
+    freedom = float(ranks.max())
+    return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
+
+
+def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
+    """Subtract the column means, twice.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows.
+    out : ndarray of shape (n_rows, n_features), optional
+        Where to write; may be `X` itself.
+
+    Returns
+    -------
+    centred : ndarray of shape (n_rows, n_features)
+        Rows about their mean.
+    mean : ndarray of shape (n_features,)
+        Column means.
+
+    Notes
+    -----
+    The first mean carries a rounding error of the size of the column, the second one
+    of the size of its spread: columns with large means lose no digits.
+    """
+    mean = X.mean(axis=0)
+    centred = np.subtract(X, mean, out=out)
+    rest = centred.mean(axis=0)
+    centred -= rest
+    return centred, mean + rest
+
+
+def _read_only_square(matrix: Any, name: str) -> Matrix:
     # A view, so that the caller's own array stays writeable.
     view = np.asarray(matrix, dtype=np.float64).view()
     if view.ndim != 2 or view.shape[0] != view.shape[1]:

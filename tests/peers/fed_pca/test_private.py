@@ -163,11 +163,11 @@ def test_blocks_add_up_with_their_sizes(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be a positive number"),
-        ({"epsilon": np.nan}, "epsilon must be a positive number"),
-        ({"delta": 0.0}, "delta must be above 0"),
+        ({"epsilon": 0.0}, "epsilon must be a number above 0"),
+        ({"epsilon": np.nan}, "epsilon must be a number above 0"),
+        ({"delta": 0.0}, "delta must be a number above 0"),
         ({"delta": 0.3}, "at most 0.25"),
-        ({"max_norm": -1.0}, "max_norm must be a positive number"),
+        ({"max_norm": -1.0}, "max_norm must be a number above 0"),
         ({"noise": "laplace"}, "noise must be"),
     ],
 )

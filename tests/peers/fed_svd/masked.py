@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from fedsdr.peers.fed_svd import Factors, SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd
 from fedsdr.peers.fed_svd.rotations import Rotation
+from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.fed_svd.svd_terms import CODE
 from fedsdr.secure_sum.fixed_point import total
 from fedsdr.transports import Message, Transcript

@@ -181,19 +181,31 @@ def test_fewer_directions_than_asked_for_are_told(X, sites):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_components": 0}, "n_components must be None or an integer"),
+        ({"n_components": 0}, "n_components must be None or a whole number"),
         ({"n_components": 7}, "at most the number of columns, 6"),
-        ({"n_components": 1.5}, "n_components must be None or an integer"),
-        ({"block_size": 0}, "block_size must be None or an integer"),
-        ({"block_size": True}, "block_size must be None or an integer"),
+        ({"n_components": 1.5}, "n_components must be None or a whole number"),
+        ({"block_size": 0}, "block_size must be None or a whole number"),
+        ({"block_size": True}, "block_size must be None or a whole number"),
         ({"center": "mean"}, "center must be 'global', 'site' or False"),
         ({"center": True}, "center must be 'global', 'site' or False"),
+        ({"center": "globl"}, "got 'globl': did you mean 'global'"),
         ({"recover_rows": "yes"}, "recover_rows must be True or False"),
     ],
 )
 def test_parameters_that_cannot_be_used(X, parameters, message):
     with pytest.raises(InputError, match=message):
         FedSVD(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("estimator", [FedPCA, FedSVD])
+def test_text_columns_and_column_names_as_labels(X, estimator):
+    frame = pd.DataFrame(X).add_prefix("x")
+    with pytest.raises(InputError, match="column 'sex' holds text: encode it first"):
+        estimator().fit(frame.assign(sex="f"))
+    with pytest.raises(InputError, match="column 'x5' holds text"):
+        estimator().fit(frame).transform(frame.assign(x5="f"))
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
+        estimator().fit(frame, sites="ward")
 
 
 def test_reduced_rows_of_another_width_are_refused(X):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.peers.fed_svd.masked import arrays_in, centred, draw_rows, masks_of, record
+from tests.peers.spoilt import SpoilingParty, spoilt
 
 from fedsdr.exceptions import InputError
 from fedsdr.peers.fed_svd import (
@@ -14,10 +15,10 @@ from fedsdr.peers.fed_svd import (
     Holder,
     MaskAuthority,
     SvdTerms,
-    server,
+    svd_server,
 )
-from fedsdr.peers.fed_svd.masked_svd import masked_svd
-from fedsdr.peers.fed_svd.randomness import Draws
+from fedsdr.peers.fed_svd.secret_draws import Draws
+from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.transports import InProcess, Transcript
 
@@ -85,7 +86,7 @@ def test_holders_learn_no_more_directions_than_agreed(rng):
 def test_many_small_messages_tell_the_same_as_one(rng, monkeypatch):
     rows = draw_rows(rng, counts=(20, 31, 2))
     once, _ = record(rows, SvdTerms())
-    monkeypatch.setattr(server, "MESSAGE_BYTES", 16 * 5 * 4)
+    monkeypatch.setattr(svd_server, "MESSAGE_BYTES", 16 * 5 * 4)
     often, transcript = record(rows, SvdTerms(), block_size=9)
     sent = [m for m in transcript.messages if m.name == "fedsvd.columns"]
     assert len(sent) == 2 * 3 * 14
@@ -193,19 +194,6 @@ def test_only_the_authority_and_the_holders_know_masks(rng):
 # --- parties that do not behave -----------------------------------------------------
 
 
-def spoilt(payload: dict[str, Any]):
-    """Change a message to ones that no honest party sends."""
-    yield {**payload, "more": 1}
-    for key, value in payload.items():
-        yield {k: v for k, v in payload.items() if k != key}
-        yield {**payload, key: "text"}
-        if isinstance(value, np.ndarray) and value.size:
-            yield {**payload, key: value[:-1]}
-            yield {**payload, key: value.astype(np.uint64)}
-        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.size:
-            yield {**payload, key: np.full(value.shape, np.nan)}
-
-
 class Harassed:
     """A party that gets every wrong message before the right one."""
 
@@ -227,6 +215,9 @@ class Harassed:
                 self.refuse(other, content)
         for wrong in spoilt(payload):
             self.refuse(name, wrong)
+        if "terms" in payload:
+            recover = not payload["terms"]["recover_rows"]
+            self.refuse(name, {"terms": {**payload["terms"], "recover_rows": recover}})
         return self.party.handle(name, payload)
 
 
@@ -290,6 +281,46 @@ def test_a_holder_that_is_lost_is_named(rng, lost):
         run(draw_rows(rng), fault=fault)
 
 
+ANSWERS = {
+    "fedsvd.size": 5,
+    "fedsvd.left": 1,
+    "fedsvd.right": 1,
+    "fedsvd.begin": 9,
+    "fedsvd.share": 5,
+    "fedsvd.mean": 1,
+    "fedsvd.columns": 5,
+    "fedsvd.factors": 1,
+    "fedsvd.cover": 6,
+    "fedsvd.rows": 1,
+}
+
+
+def run_both(authority, server):
+    authority.run()
+    server.run()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_holder_that_answers_something_else_is_named(rng, name):
+    """Every reply is checked by who gets it, whatever is wrong with it."""
+    terms = SvdTerms(recover_rows=True)
+    rows = draw_rows(rng, counts=(6, 4, 5))
+    for nth in range(ANSWERS[name]):
+        holders = {n: Holder(n, X, terms) for n, X in rows.items()}
+        keepers = {n: holder.masks for n, holder in holders.items()}
+        odd = SpoilingParty(holders["holder 1"], name, nth)
+        odd_keeper = SpoilingParty(keepers["holder 1"], name, nth)
+        authority = MaskAuthority(
+            InProcess({**keepers, "holder 1": odd_keeper}), list(rows), bytes(32)
+        )
+        server = FactorisationServer(
+            InProcess({**holders, "holder 1": odd}), list(rows), terms
+        )
+        with pytest.raises(IncompleteError, match=f"{name}.*holder 1: .*not one that"):
+            run_both(authority, server)
+        assert max(odd.n_ways, odd_keeper.n_ways) == ANSWERS[name]
+
+
 def test_other_terms_are_refused(rng):
     with pytest.raises(IncompleteError, match="terms differ"):
         run(draw_rows(rng), holder_terms=SvdTerms("site"))
@@ -344,7 +375,7 @@ def test_draws_are_normal_finite_and_never_repeat(rng):
 
 
 def test_extreme_words_give_finite_numbers(rng, monkeypatch):
-    module = "fedsdr.peers.fed_svd.randomness.stream"
+    module = "fedsdr.peers.fed_svd.secret_draws.stream"
     for word in (0, 2**64 - 1):
         constant = np.full((4, 1), word, dtype=np.uint64)
         monkeypatch.setattr(module, lambda *_, words=constant: words)

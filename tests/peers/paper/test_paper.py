@@ -5,14 +5,14 @@ from itertools import islice
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from tests.peers.spoilt import SpoilingParty, spoilt
 
-from fedsdr import ConvergenceWarning, FedSSIR, InputError
-from fedsdr.estimators.sites import connect, split_sites
+from fedsdr.method import Slices, Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
-from fedsdr.protocols import Refusal
+from fedsdr.protocols import IncompleteError, Refusal
+from fedsdr.rows import split_sites
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
-from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 
@@ -52,10 +52,12 @@ def reference_iterates(data, k, rho, nu=1.0):
 
 def test_every_iterate_equals_the_single_program():
     data = make_setting(1, n_per_site=100, n_features=150, random_state=0)
-    terms = Terms(150, kernel="slices")
+    terms = Terms(150, kernel=Slices())
     sites = parties(data, terms)
     generator = np.random.default_rng(2)
-    coordinator = PaperCoordinator(connect(sites), list(sites), generator)
+    coordinator = PaperCoordinator(
+        InProcess(sites, on_error="raise"), list(sites), generator
+    )
     sigma, counts = coordinator.covariance(150)
     assert set(counts.values()) == {100}
     found = islice(coordinator.iterates(sigma, counts, 1, 0.05), 200)
@@ -67,69 +69,6 @@ def test_every_iterate_equals_the_single_program():
 @pytest.fixture(scope="module")
 def small():
     return make_setting(1, n_per_site=60, n_features=10, n_sites=3, random_state=3)
-
-
-def test_estimator_with_the_paper_s_whole_recipe(small):
-    model = FedSSIR(
-        "votes",
-        penalty="holdout",
-        kernel="slices",
-        standardize=False,
-        protocol="paper",
-        n_penalties=3,
-        tol=1e-4,
-        random_state=0,
-    ).fit(small.X, small.y, sites=small.sites)
-    assert model.n_directions_ == 1
-    assert set(model.validation_["step"]) == {"vote", "holdout", "paper"}
-    assert abs(model.directions_[:3, 0]).min() > 5 * abs(model.directions_[3:, 0]).max()
-    assert np.isnan(model.gap_)
-    assert model.result_.dual_bound is None
-    # Two covariances, a vote, errors, the end, and for each of four runs a start.
-    runs = model.communication_.rounds - 9
-    assert runs > 100
-
-
-def test_rounds_and_bytes_beside_the_default(small):
-    fits = {
-        protocol: FedSSIR(1, penalty=0.05, protocol=protocol, tol=1e-4, random_state=0)
-        .fit(small.X, small.y, sites=small.sites)
-        .communication_
-        for protocol in ("sums", "paper")
-    }
-    assert fits["sums"].rounds == 1
-    assert fits["paper"].rounds > 100
-    for site, n_bytes in fits["sums"].n_bytes.items():
-        assert 100 * n_bytes < fits["paper"].n_bytes[site]
-
-
-def test_constant_columns_and_units(small):
-    X = np.column_stack([small.X, np.ones(len(small.y))])
-    fit = {"penalty": 0.05, "protocol": "paper", "tol": 1e-5, "random_state": 0}
-    plain = FedSSIR(1, **fit).fit(X, small.y, sites=small.sites)
-    assert not plain.support_[-1]
-    scaled = FedSSIR(1, **fit).fit(1000 * X, small.y, sites=small.sites)
-    np.testing.assert_allclose(scaled.directions_, plain.directions_, atol=1e-8)
-
-
-def test_a_run_cut_short_says_so(small):
-    model = FedSSIR(1, penalty=0.05, protocol="paper", max_iter=5)
-    with pytest.warns(ConvergenceWarning, match="after 5 rounds"):
-        model.fit(small.X, small.y, sites=small.sites)
-    assert not model.result_.converged
-
-
-@pytest.mark.parametrize(
-    "asked", [{"n_directions": "bic"}, {"penalty": "moments"}, {"refit": 0.5}]
-)
-def test_what_the_protocol_cannot_do_is_said(small, asked):
-    with pytest.raises(InputError, match="protocol='sums'"):
-        FedSSIR(protocol="paper", **asked).fit(small.X, small.y, sites=small.sites)
-
-
-def test_unknown_protocols_raise(small):
-    with pytest.raises(InputError, match="protocol must be one of"):
-        FedSSIR(protocol="magic").fit(small.X, small.y, sites=small.sites)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +88,69 @@ def test_messages_out_of_order_or_unknown_are_refused(small, name, payload, code
     assert caught.value.code == code
 
 
+@pytest.fixture(name="coordinate")
+def run_everything(small):
+    """Run every message of the protocol, one step each, over some parties."""
+
+    def run(sites):
+        coordinator = PaperCoordinator(
+            InProcess(sites), list(sites), np.random.default_rng(0)
+        )
+        sigma, counts = coordinator.covariance(10)
+        coordinator.votes(3)
+        iterates = coordinator.iterates(sigma, counts, 1, 0.05)
+        fit = coordinator.run(iterates, 1, 0.05, tol=1.0, max_iter=1)
+        coordinator.errors([fit.basis])
+        coordinator.finish(fit, counts)
+
+    return run
+
+
+ANSWERS = {
+    "paper.mask": 6,
+    "paper.vote": 3,
+    "paper.start": 1,
+    "paper.step": 6,
+    "paper.errors": 6,
+    "paper.finish": 9,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_site_that_answers_something_else_is_named(small, coordinate, name):
+    """Every reply is checked by the coordinator, whatever is wrong with it."""
+    terms = Terms(10, validation_fraction=0.3, max_candidates=1)
+    for nth in range(ANSWERS[name]):
+        odd = SpoilingParty(parties(small, terms)["1"], name, nth)
+        with pytest.raises(IncompleteError, match=rf"'{name}' from 1: .*not one that"):
+            coordinate({**parties(small, terms), "1": odd})
+        assert odd.n_ways == ANSWERS[name]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_request_that_is_something_else_is_refused(small, coordinate, name):
+    terms = Terms(10, validation_fraction=0.3, max_candidates=1)
+    sites = parties(small, terms)
+    refused = []
+
+    class Harassed:
+        def handle(self, asked, payload):
+            for wrong in spoilt(payload) if asked == name else ():
+                with pytest.raises(Refusal) as caught:
+                    sites["1"].handle(name, wrong)
+                refused.append(caught.value.code)
+            return sites["1"].handle(asked, payload)
+
+    coordinate({**sites, "1": Harassed()})
+    assert len(refused) > 1
+    assert set(refused) == {"MALFORMED"}
+
+
 def test_a_lost_site_ends_the_protocol(small):
     def fault(name, site, packed):
         return None if (name, site) == ("paper.step", "1") else packed
 
-    terms = Terms(10, kernel="slices")
+    terms = Terms(10, kernel=Slices())
     transport = InProcess(parties(small, terms), fault=fault, transcript=Transcript())
     coordinator = PaperCoordinator(transport, "012", np.random.default_rng(0))
     sigma, counts = coordinator.covariance(10)

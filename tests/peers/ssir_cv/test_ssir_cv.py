@@ -7,7 +7,15 @@ import sklearn
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from fedsdr import SSIRCV, ConvergenceWarning, InputError, SiteError, WeakSignalWarning
+from fedsdr import (
+    SSIRCV,
+    ConvergenceWarning,
+    InputError,
+    SiteError,
+    Slices,
+    Smooth,
+    WeakSignalWarning,
+)
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.peers.ssir_cv.shipped_admm import solve_shipped
 from fedsdr.simulate import Simulation, make_setting
@@ -39,13 +47,13 @@ def test_as_shipped_fails_on_pooled_rows_of_shifted_sites(shifted) -> None:
     assert model.gap_ > 0.9
     assert (model.n_unconverged_, model.n_fits_) == (91, 91)
     assert not model.converged_
-    assert not model.cv_results_.converged.any()
+    assert not model.validation_.converged.any()
     # The smallest penalty runs out of iterations; those after it take the small steps
     # for the end, at a gap no better.
-    smallest = model.cv_results_.groupby("n_directions").head(1)
+    smallest = model.validation_.groupby("n_directions").head(1)
     assert smallest.n_iter.max() == 1000
-    assert (model.cv_results_.n_iter < 500).any()
-    assert (model.cv_results_.gap > 0.9).all()
+    assert (model.validation_.n_iter < 500).any()
+    assert (model.validation_.gap > 0.9).all()
 
 
 def test_solved_on_centred_sites_it_does_not_fail(shifted) -> None:
@@ -56,7 +64,7 @@ def test_solved_on_centred_sites_it_does_not_fail(shifted) -> None:
     assert model.gap_ <= 1e-6
     assert (model.n_unconverged_, model.n_fits_) == (0, 91)
     assert model.converged_
-    assert (model.cv_results_.gap <= 1e-3).all()
+    assert (model.validation_.gap <= 1e-3).all()
 
 
 def test_solved_on_pooled_rows_it_selects_what_the_shift_moves(shifted) -> None:
@@ -132,7 +140,7 @@ def test_cross_validation_equals_a_direct_program(rng, shipped) -> None:
     penalties = [c * np.sqrt(np.log(4) / 45) for c in multiples]
     parts = np.random.default_rng(7).permutation(45) % 3
     errors = direct_errors(X, y, parts, [1, 2], penalties, shipped=shipped)
-    table = model.cv_results_
+    table = model.validation_
     rtol = 1e-8 if shipped else 1e-4
     np.testing.assert_allclose(table.error, errors.ravel(), rtol=rtol)
     np.testing.assert_allclose(table.penalty, penalties * 2)
@@ -163,7 +171,7 @@ def test_final_fit_as_shipped_rounds_pi_and_starts_anew(rng) -> None:
 
 def test_directions_table_and_choice_fit_together(shifted) -> None:
     model = SSIRCV(random_state=0).fit(shifted.X, shifted.y, sites=shifted.sites)
-    table = model.cv_results_
+    table = model.validation_
     assert len(table) == 18
     chosen = table[table.chosen]
     assert chosen.n_directions.item() == model.n_directions_
@@ -189,7 +197,7 @@ def test_random_state_alone_decides_the_folds(rng) -> None:
     X = rng.normal(size=(60, 5))
     y = X[:, 0] + rng.normal(size=60)
     tables = [
-        SSIRCV(1, penalties=[0.5, 1], random_state=seed).fit(X, y).cv_results_.error
+        SSIRCV(1, penalties=[0.5, 1], random_state=seed).fit(X, y).validation_.error
         for seed in (0, 0, np.random.default_rng(0), 1)
     ]
     np.testing.assert_array_equal(tables[0], tables[1])
@@ -203,10 +211,10 @@ def test_classes_are_predicted_through_their_indicators(rng) -> None:
     names = np.array(["low", "middle", "high"])[y]
     kinds = [SSIRCV(random_state=0).fit(X, kind) for kind in (y, names)]
     # Sums over classes do not depend on the order of their names.
-    np.testing.assert_allclose(*(model.cv_results_.error for model in kinds))
-    assert kinds[0].cv_results_.n_directions.max() == 2  # three slice means
+    np.testing.assert_allclose(*(model.validation_.error for model in kinds))
+    assert kinds[0].validation_.n_directions.max() == 2  # three slice means
     assert kinds[0].support_[0]
-    assert kinds[0].cv_results_.error.max() < 2 / 3 * 1.1
+    assert kinds[0].validation_.error.max() < 2 / 3 * 1.1
 
 
 def test_more_columns_than_rows(rng) -> None:
@@ -234,6 +242,29 @@ def test_an_exact_solution_that_was_not_reached_is_told(shifted) -> None:
     assert model.n_iter_ <= 37 * 20
 
 
+def test_slices_are_a_value_and_their_former_name_warns(rng) -> None:
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    fixed = {"penalties": [0.5], "random_state": 0}
+    by_number = SSIRCV(1, kernel=Slices(number=4), **fixed).fit(X, y)
+    by_size = SSIRCV(1, kernel="slices", **fixed).fit(X, y)
+    with pytest.warns(FutureWarning, match=r"write kernel=Slices\(.*number=4"):
+        former = SSIRCV(1, n_slices=4, **fixed)
+    np.testing.assert_array_equal(former.fit(X, y).directions_, by_number.directions_)
+    # Sixty-four rows outside of a fold: three slices of 20, not four.
+    assert by_size.validation_.error[0] != by_number.validation_.error[0]
+    np.testing.assert_array_equal(by_size.directions_, by_number.directions_)
+
+
+def test_the_former_name_of_the_table_works_and_warns(rng) -> None:
+    X = rng.normal(size=(60, 3))
+    model = SSIRCV(1, penalties=[0.5], random_state=0)
+    assert not hasattr(model, "cv_results_")
+    model.fit(X, X[:, 0])
+    with pytest.warns(FutureWarning, match="cv_results_ is called validation_ now"):
+        assert model.cv_results_ is model.validation_
+
+
 def test_routing_hands_sites_through_a_pipeline(shifted) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         reducer = SSIRCV(1, penalties=[0.2], random_state=0).set_fit_request(sites=True)
@@ -246,13 +277,16 @@ def test_routing_hands_sites_through_a_pipeline(shifted) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_directions": 0}, "max_directions must be an integer of at least 1"),
-        ({"max_directions": True}, "max_directions must be an integer"),
-        ({"n_slices": 1}, "n_slices must be an integer of at least 2"),
-        ({"n_folds": 2.5}, "n_folds must be an integer of at least 2"),
-        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
-        ({"tol": 0.0}, "tol must be a number above 0"),
-        ({"cv_tol": np.nan}, "cv_tol must be a number above 0"),
+        ({"max_directions": 0}, "max_directions must be a whole number of at least 1"),
+        ({"max_directions": True}, "max_directions must be a whole number"),
+        ({"kernel": "slices(number=1)"}, "whole number of at least 2, got 1"),
+        ({"kernel": "slcies"}, "got 'slcies': did you mean 'slices'"),
+        ({"kernel": Smooth()}, "must be Slices, such as"),
+        ({"n_folds": 2.5}, "n_folds must be a whole number of at least 2"),
+        ({"max_iter": 0}, "max_iter must be None or a whole number of at least 1"),
+        ({"tol": 0.0}, "tol must be None or a number above 0"),
+        ({"cv_tol": np.nan}, "cv_tol must be None or a number above 0"),
+        ({"as_shipped": "yes"}, "as_shipped must be True or False, got 'yes'"),
         ({"penalties": []}, "penalties is empty"),
         ({"penalties": [1.0, -1.0]}, "every one of penalties must be a number above"),
         ({"penalties": ["a"]}, "every one of penalties must be a number"),
@@ -273,3 +307,7 @@ def test_rows_that_cannot_be_used(rng) -> None:
         SSIRCV().fit(np.ones((30, 3)), X[:, 0])
     with pytest.raises(InputError, match="one label for each of the 30 rows"):
         SSIRCV().fit(X, X[:, 0], sites=np.zeros(29))
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
+        SSIRCV().fit(X, X[:, 0], sites="ward")
+    with pytest.raises(InputError, match="column 'sex' holds text: encode it first"):
+        SSIRCV().fit(pd.DataFrame({"sex": ["f", "m"] * 15}), X[:, 0])

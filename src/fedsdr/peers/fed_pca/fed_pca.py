@@ -1,17 +1,15 @@
 """Federated principal component analysis."""
 
-import warnings
 from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.exceptions import InputError, SiteWarning, describe_site
+from fedsdr.estimators.reducer import random_generator
+from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.peers.components import Components
-from fedsdr.peers.fed_pca import Subspace
-from fedsdr.peers.fed_pca.site_streams import check_stream
+from fedsdr.peers.fed_pca.stream_settings import check_stream
+from fedsdr.peers.fed_pca.subspace import Subspace
 
 
 class FedPCA(Components):
@@ -194,7 +192,7 @@ class FedPCA(Components):
         """
         stream = check_stream(self)
         least = 1 if self.center is False else 2
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=least)
+        rows = self._rows(X, reset=True, least=least)
         self._begin()
         states, merged = stream.read({}, rows, sites, self._generator)
         if not len(merged.values):
@@ -204,7 +202,7 @@ class FedPCA(Components):
                 if state.n_rows == 1:
                     outcome = "it is its own mean and contributes nothing"
                     text = describe_site(label, "has one row", outcome)
-                    warnings.warn(text, SiteWarning, stacklevel=2)
+                    warn_user(text, SiteWarning)
         self._report(states, merged)
         if not self.adapt_rank:
             self._warn_if_fewer(self.n_components or 1)
@@ -230,7 +228,7 @@ class FedPCA(Components):
         """
         stream = check_stream(self)
         first = not hasattr(self, "_states")
-        rows = validate_data(self, X, dtype=np.float64, reset=first)
+        rows = self._rows(X, reset=first)
         if first:
             self._begin()
         elif (None in self._states) != (sites is None):

@@ -5,7 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from fedsdr.peers.fed_pca.rank_adaption import Matrix, RankAdaption, combine
+from fedsdr.arrays import Matrix
+from fedsdr.peers.fed_pca.rank_adaption import RankAdaption, combine
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from fedsdr.peers.fed_pca.rank_adaption import Matrix, RankAdaption
+from fedsdr.arrays import Matrix
+from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace, add_columns
-from fedsdr.summaries.one_site import centre
+from fedsdr.summaries.summary import centre
 
 
 def update(

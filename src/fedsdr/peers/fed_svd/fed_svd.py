@@ -1,21 +1,21 @@
 """Principal components from a singular value decomposition under masks."""
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from fedsdr.arrays import Matrix
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.sites import Communication, group_by_site
-from fedsdr.exceptions import InputError, SiteWarning, describe_site
+from fedsdr.estimators.checks import check_choice, check_flag, check_number
+from fedsdr.estimators.reducer import random_generator
+from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.peers.components import Components
-from fedsdr.peers.fed_svd import Factors, SvdTerms
-from fedsdr.peers.fed_svd.masked_svd import masked_svd, random_seed
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.peers.fed_svd.row_holder import Factors
+from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
+from fedsdr.peers.fed_svd.svd_terms import SvdTerms
+from fedsdr.rows.memory_rows import Communication, group_by_site
+from fedsdr.solver import single_threaded_blas
 from fedsdr.transports import Transcript
 
 
@@ -68,7 +68,7 @@ class FedSVD(Components):
         ``center=False``.
     n_samples_seen_ : int
         Rows of all sites.
-    communication_ : fedsdr.estimators.sites.Communication
+    communication_ : fedsdr.rows.Communication
         Rounds, with the authority and with the server, and bytes of each site.
     n_features_in_ : int
         Columns seen in fit.
@@ -155,7 +155,7 @@ class FedSVD(Components):
         """
         _check_parameters(self)
         least = 1 if self.center is False else 2
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=least)
+        rows = self._rows(X, reset=True, least=least)
         if self.n_components is not None and self.n_components > rows.shape[1]:
             raise InputError(
                 f"n_components must be at most the number of columns, {rows.shape[1]}, "
@@ -228,22 +228,11 @@ def _warn_about_sites(parts: dict[Any, Matrix], center: Any) -> None:
             outcome = "it is its own mean and contributes nothing"
             messages.append(describe_site(label, "has one row", outcome))
     for message in messages:
-        warnings.warn(message, SiteWarning, stacklevel=3)
+        warn_user(message, SiteWarning)
 
 
 def _check_parameters(model: FedSVD) -> None:
     for name in ("n_components", "block_size"):
-        value = getattr(model, name)
-        whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
-        if value is not None and not (whole and value >= 1):
-            raise InputError(
-                f"{name} must be None or an integer of at least 1, got {value!r}"
-            )
-    if model.center is not False and model.center not in ("global", "site"):
-        raise InputError(
-            f"center must be 'global', 'site' or False, got {model.center!r}"
-        )
-    if not isinstance(model.recover_rows, bool | np.bool_):
-        raise InputError(
-            f"recover_rows must be True or False, got {model.recover_rows!r}"
-        )
+        check_number(name, getattr(model, name), Integral, low=1, optional=True)
+    check_choice("center", model.center, ("global", "site", False))
+    check_flag("recover_rows", model.recover_rows)

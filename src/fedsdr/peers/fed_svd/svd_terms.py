@@ -1,16 +1,11 @@
-"""What the parties of FedSVD agree on, and how they read messages."""
+"""What the parties of FedSVD agree on beforehand."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.secure_sum import FixedPoint
 
-Answers = dict[str, Callable[[Payload], Payload]]
 Center = Literal["global", "site", False]
 
 #: Steps of 2e-22, up to 2e16 over the number of holders.
@@ -51,68 +46,21 @@ class SvdTerms:
         return asdict(self)
 
 
-def check_keys(payload: Payload, *keys: str) -> None:
-    """Refuse a message that holds anything else than it should.
+def check_range(value: int, low: int, high: int) -> int:
+    """Refuse a whole number of a message that is out of bounds.
 
     Parameters
     ----------
-    payload : dict
-        Message.
-    *keys : str
-        That it must have.
-    """
-    if set(payload) != set(keys):
-        raise Refusal("MALFORMED")
-
-
-def read_count(payload: Payload, key: str, low: int, high: int) -> int:
-    """Read a whole number from a message.
-
-    Parameters
-    ----------
-    payload : dict
-        Message.
-    key : str
-        Where it is.
+    value : int
+        What the message holds.
     low, high : int
         Bounds, both allowed.
 
     Returns
     -------
     int
-        A `Refusal` where the message holds anything else.
+        The same; a `Refusal` "MALFORMED" where it is out of bounds.
     """
-    value = payload.get(key)
-    if type(value) is not int or not low <= value <= high:
-        raise Refusal("MALFORMED")
-    return value
-
-
-def read_array(
-    value: Any, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64
-) -> NDArray[Any]:
-    """Read an array from a message.
-
-    Parameters
-    ----------
-    value : object
-        What the message holds.
-    shape : tuple of int or None
-        That it must have; None for any length.
-    dtype : type, default=numpy.float64
-        Type that it must have.
-
-    Returns
-    -------
-    ndarray
-        Finite; a `Refusal` where the message holds anything else.
-    """
-    if not isinstance(value, np.ndarray) or value.dtype != dtype:
-        raise Refusal("MALFORMED")
-    fits = len(value.shape) == len(shape) and all(
-        expected is None or length == expected
-        for length, expected in zip(value.shape, shape, strict=True)
-    )
-    if not fits or (dtype is np.float64 and not np.isfinite(value).all()):
+    if not low <= value <= high:
         raise Refusal("MALFORMED")
     return value

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedsdr.arrays import Matrix
-from fedsdr.protocols.exchange import Exchange, Replies, ask_all
+from fedsdr.peers.paper.paper_schema import PAPER
+from fedsdr.protocols.checked_exchange import ask_checked
+from fedsdr.protocols.exchange import Exchange, Replies
 from fedsdr.solver.linearized_admm import constrain, square_root
 
 
@@ -90,7 +92,7 @@ class PaperCoordinator:
         """
         rotation = np.linalg.qr(self.generator.standard_normal((n_features,) * 2))[0]
         payload = {"rotation": rotation, "fitting": fitting}
-        replies = self._ask("paper.mask", payload)
+        replies = self._ask("paper.mask", payload, d=n_features)
         parts = [reply["rotated"] for reply in replies.values()]
         counts = {site: reply["rotated"].shape[1] for site, reply in replies.items()}
         left, values, _ = np.linalg.svd(np.hstack(parts), full_matrices=False)
@@ -153,13 +155,13 @@ class PaperCoordinator:
             "scale": np.ones(d) if scale is None else scale,
             "fitting": fitting,
         }
-        self._ask("paper.start", terms)
+        self._ask("paper.start", terms, d=d)
         n_rows = sum(counts.values())
         root = square_root(sigma)
         pi, gamma = np.eye(d), np.zeros((d, d))
         pull = sigma @ sigma - sigma
         while True:
-            replies = self._ask("paper.step", {"pi": pi, "pull": pull})
+            replies = self._ask("paper.step", {"pi": pi, "pull": pull}, d=d)
             pi = np.zeros((d, d))
             for site, reply in replies.items():
                 pi += counts[site] / n_rows * reply["pi"]
@@ -220,7 +222,7 @@ class PaperCoordinator:
         ndarray of shape (n_candidates,)
             Sum over sites of their mean squared errors.
         """
-        replies = self._ask("paper.errors", {"bases": list(bases)})
+        replies = self._ask("paper.errors", {"bases": list(bases)}, c=len(bases))
         return np.sum([reply["errors"] for reply in replies.values()], axis=0)
 
     def finish(self, fit: PaperFit, counts: dict[str, int]) -> tuple[float, Matrix]:
@@ -240,13 +242,18 @@ class PaperCoordinator:
         between : ndarray of shape (K, K)
             ``B' T B`` for the pooled T.
         """
-        replies = self._ask("paper.finish", {"pi": fit.pi, "basis": fit.basis})
+        d, k = fit.basis.shape
+        replies = self._ask(
+            "paper.finish", {"pi": fit.pi, "basis": fit.basis}, d=d, K=k
+        )
         n_rows = sum(counts.values())
         value = sum(counts[s] * r["value"] for s, r in replies.items()) / n_rows
         parts = [counts[s] * r["between"] / n_rows for s, r in replies.items()]
         size = float(np.abs(fit.pi).sum())
         return fit.penalty * size - value, np.sum(parts, axis=0)
 
-    def _ask(self, name: str, payload: dict[str, object]) -> Replies:
+    def _ask(self, name: str, payload: dict[str, object], **sizes: int) -> Replies:
         everyone = dict.fromkeys(self.sites, payload)
-        return ask_all(self.exchange, name, everyone, self.timeout)
+        return ask_checked(
+            self.exchange, PAPER, name, everyone, self.timeout, sizes=sizes
+        )

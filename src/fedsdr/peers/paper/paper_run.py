@@ -1,21 +1,23 @@
 """The paper's protocol, run from its first message to a result."""
 
-import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fedsdr.arrays import Matrix
-from fedsdr.estimators.sites import Communication, connect, cost
-from fedsdr.exceptions import ConvergenceWarning, InputError
-from fedsdr.peers.paper import PaperCoordinator, PaperFit, PaperSite
-from fedsdr.result import Result, provenance
-from fedsdr.rows import MemoryRows
-from fedsdr.selection import Choices, elect_dimension, orthonormal
-from fedsdr.selection.universal import universal_penalty
-from fedsdr.terms import Terms
-from fedsdr.transports import Transcript
+from fedsdr.estimation import orthonormal
+from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
+from fedsdr.method import Method, Terms, Universal
+from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
+from fedsdr.peers.paper.paper_site import PaperSite
+from fedsdr.result import Result
+from fedsdr.rows import Communication, MemoryRows
+from fedsdr.run import provenance
+from fedsdr.selection import elect_dimension
+from fedsdr.selection.penalties import universal_penalty
+from fedsdr.transports import InProcess, Transcript
 
 # Largest penalty that is validated, over sqrt(log d / N): the coordinator does not know
 # the kernel, and so not from where on nothing is selected.
@@ -30,32 +32,19 @@ class PaperRun:
     ----------
     terms : Terms
         How sites compute their kernels.
-    choices : Choices
+    choices : Method
         K and the penalty, or the paper's way to choose them.
     max_iter : int
         Iterations at most.
     """
 
     terms: Terms
-    choices: Choices
+    choices: Method
     max_iter: int
-
-    def __post_init__(self) -> None:
-        unknown = (
-            (self.choices.n_directions == "bic", "n_directions='bic'"),
-            (self.choices.penalty == "moments", "penalty='moments'"),
-            (not isinstance(self.choices.refit, bool), "a second penalty as refit"),
-        )
-        for asked, what in unknown:
-            if asked:
-                raise InputError(
-                    f"protocol='paper' cannot do {what}: its coordinator never has the "
-                    "pooled kernel; use protocol='sums'"
-                )
 
     def fit(
         self,
-        parts: dict[str, MemoryRows],
+        parts: Mapping[str, MemoryRows],
         generator: np.random.Generator,
         transcript: Transcript | None = None,
     ) -> tuple[dict[str, Any], Communication]:
@@ -79,7 +68,7 @@ class PaperRun:
         """
         parties = {name: PaperSite(rows, self.terms) for name, rows in parts.items()}
         keep = Transcript(keep=False) if transcript is None else transcript
-        transport = connect(parties, keep)
+        transport = InProcess(parties, transcript=keep, on_error="raise")
         coordinator = PaperCoordinator(transport, list(parts), generator)
         d = self.terms.n_features
         sigma, counts = coordinator.covariance(d)
@@ -91,11 +80,11 @@ class PaperRun:
         fit = self._run(coordinator, iterates, k, penalty)
         objective, between = coordinator.finish(fit, counts)
         if not fit.converged:
-            warnings.warn(
+            warn_user(
                 f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
-                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}",
+                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}: raise "
+                "max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         spread = fit.basis.T @ sigma @ fit.basis
         shares = np.linalg.eigvals(np.linalg.pinv(spread) @ between).real
@@ -111,9 +100,11 @@ class PaperRun:
             "n_rows": sum(counts.values()),
             "n_sites": len(counts),
             "scale": scale,
+            "n_iter": fit.n_iter,
             "validation": (*rows, *more, _row(fit)),
         }
-        return found, cost(transport, list(parts))
+        traffic = {name: keep.bytes_of(name) for name in parts}
+        return found, Communication(keep.rounds, traffic)
 
     def _scale(self, sigma: Matrix) -> Matrix:
         deviations = np.sqrt(np.diag(sigma))
@@ -128,13 +119,14 @@ class PaperRun:
     def _dimension(
         self, coordinator: PaperCoordinator, generator: np.random.Generator
     ) -> tuple[int, tuple[dict[str, Any], ...]]:
-        if not isinstance(self.choices.n_directions, str):
-            if not 1 <= self.choices.n_directions <= self.terms.n_features:
+        rule = self.choices.n_directions
+        if isinstance(rule, int):
+            if rule > self.terms.n_features:
                 raise InputError(
                     f"n_directions must be from 1 to {self.terms.n_features}"
                 )
-            return int(self.choices.n_directions), ()
-        votes = coordinator.votes(self.choices.max_directions)
+            return rule, ()
+        votes = coordinator.votes(rule.max_directions)
         if not votes:
             raise InputError(
                 "no site shows any movement of X with y, so there are no directions to "
@@ -150,15 +142,15 @@ class PaperRun:
         self, coordinator: PaperCoordinator, k: int, n_rows: int
     ) -> tuple[float, tuple[dict[str, Any], ...]]:
         rule, d = self.choices.penalty, self.terms.n_features
-        if not isinstance(rule, str):
-            return float(rule), ()
-        if rule == "universal":
+        if isinstance(rule, float):
+            return rule, ()
+        if isinstance(rule, Universal):
             return universal_penalty(d, n_rows), ()
         sigma, counts = coordinator.covariance(d, fitting=True)
         scale = self._scale(sigma)
         sigma = sigma / np.outer(scale, scale)
         top = LARGEST * np.sqrt(np.log(max(d, 2)) / n_rows)
-        grid = np.geomspace(top, self.choices.min_ratio * top, self.choices.n_penalties)
+        grid = np.geomspace(top, rule.min_ratio * top, rule.penalties)
         bases = []
         for rho in grid.tolist():
             iterates = coordinator.iterates(

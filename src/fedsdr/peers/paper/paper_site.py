@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.method import Terms
 from fedsdr.peers.paper.paper_schema import PAPER
+from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.selection import bic_dimension
 from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
-from fedsdr.summaries.one_site import centre
-from fedsdr.terms import Terms
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(slots=True)
@@ -84,12 +85,7 @@ class PaperSite:
             "paper.finish": self._finish,
         }
         sizes = {"d": self._terms.n_features}
-        PAPER.check(name, "request", payload, sizes)
-        if name not in answers:
-            raise Refusal("MALFORMED", "this protocol has no such message")
-        reply = answers[name](payload)
-        PAPER.check(name, "reply", reply, sizes)
-        return reply
+        return answer_checked(PAPER, answers, name, payload, sizes=sizes)
 
     def _kept(self, fitting: bool) -> NDArray[np.bool_]:  # noqa: FBT001
         if fitting:

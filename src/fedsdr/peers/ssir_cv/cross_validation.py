@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.peers.ssir_cv.penalised_fits import Solver, leading_eigenvectors
-from fedsdr.selection.validation import Errors
+from fedsdr.selection.evidence import Errors
 from fedsdr.summaries import Summary
 
 #: With a largest eigenvalue of Pi below this, nothing counts as selected.

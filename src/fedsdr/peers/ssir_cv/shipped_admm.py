@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedsdr.solver.certificate import Bounded
+from fedsdr.arrays import Matrix
 from fedsdr.solver.linearized_admm import (
     Iterate,
     bound_iterate,
@@ -14,7 +14,7 @@ from fedsdr.solver.linearized_admm import (
     linearization,
     square_root,
 )
-from fedsdr.solver.problem import Matrix, Problem
+from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.solver.projection import soft_threshold
 
 

@@ -1,6 +1,5 @@
 """Sparse sliced inverse regression with K and the penalty by cross validation."""
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -9,9 +8,18 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from fedsdr.estimators.parameters import random_generator
-from fedsdr.estimators.reducer import Reducer
-from fedsdr.exceptions import ConvergenceWarning, InputError, WeakSignalWarning
+from fedsdr.estimation import orthonormal
+from fedsdr.estimators.checks import check_flag, check_number
+from fedsdr.estimators.former_names import accept_former_names
+from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.renamed import renamed_attribute
+from fedsdr.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    WeakSignalWarning,
+    warn_user,
+)
+from fedsdr.peers.slice_kernels import read_slices
 from fedsdr.peers.ssir_cv.cross_validation import CrossValidation, cross_validate
 from fedsdr.peers.ssir_cv.penalised_fits import (
     Fit,
@@ -21,8 +29,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_certified,
 )
 from fedsdr.peers.ssir_cv.pooled_rows import pool
-from fedsdr.selection import orthonormal
-from fedsdr.solver.threads import single_threaded_blas
+from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Summary
 
 #: Default penalties, as multiples of sqrt(log d / n).
@@ -42,8 +49,9 @@ class SSIRCV(Reducer):
         Largest K considered.
     penalties : sequence of float or None, default=None
         Multiples of :math:`\sqrt{\log d / n}`; 0.2, 0.7, ..., 2.7 if not given.
-    n_slices : int, default=5
-        Slices of a continuous response; classes are slices of their own.
+    kernel : str or Slices, default="slices(number=5)"
+        Slices of a continuous response over all rows, by their number or their size,
+        ``Slices(size=20)``. Classes are slices of their own.
     n_folds : int, default=5
         Parts that are held out in turn.
     as_shipped : bool, default=False
@@ -69,8 +77,8 @@ class SSIRCV(Reducer):
         Dimension found; the K chosen, unless fewer directions could be told apart.
     penalty_ : float
         rho chosen.
-    cv_results_ : pandas.DataFrame
-        One row a candidate: ``n_directions``, ``penalty``, ``error`` (mean squared),
+    validation_ : pandas.DataFrame
+        One row per candidate: ``n_directions``, ``penalty``, ``error`` (mean squared),
         ``se`` over folds, ``converged`` on all folds, largest ``gap`` and ``n_iter``
         of a fold, ``chosen``.
     gap_ : float
@@ -128,12 +136,15 @@ class SSIRCV(Reducer):
     (array([0, 1, 2]), True)
     """
 
+    cv_results_ = renamed_attribute("cv_results_", "validation_")
+
+    @accept_former_names
     def __init__(
         self,
         max_directions: int = 3,
         *,
         penalties: Any = None,
-        n_slices: int = 5,
+        kernel: Any = "slices(number=5)",
         n_folds: int = 5,
         as_shipped: bool = False,
         tol: float | None = None,
@@ -143,7 +154,7 @@ class SSIRCV(Reducer):
     ) -> None:
         self.max_directions = max_directions
         self.penalties = penalties
-        self.n_slices = n_slices
+        self.kernel = kernel
         self.n_folds = n_folds
         self.as_shipped = as_shipped
         self.tol = tol
@@ -170,7 +181,8 @@ class SSIRCV(Reducer):
             Itself, fitted.
         """
         multiples = _check_parameters(self)
-        pooled = pool(*self._validate(X, y), sites, self.n_slices)
+        slices = read_slices(self.kernel)
+        pooled = pool(*self._validate(X, y), sites, slices)
         total = pooled.summary()
         if not total.scatter.any():
             raise InputError("every column of X is constant: nothing to reduce")
@@ -186,7 +198,7 @@ class SSIRCV(Reducer):
             k, rho = table.choice
             fit = final(total, k, [rho])[0]
         self.penalty_ = rho
-        self.cv_results_ = pd.DataFrame(table.rows())
+        self.validation_ = pd.DataFrame(table.rows())
         self._note_convergence(table, fit)
         self._report(fit, k)
         return self
@@ -225,11 +237,10 @@ class SSIRCV(Reducer):
             "raise max_iter"
         )
         largest = max(float(table.gaps.max()), fit.gap)
-        warnings.warn(
+        warn_user(
             f"{self.n_unconverged_} of {self.n_fits_} fits did not converge (largest "
             f"relative gap {largest:.1e}): {remedy}",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
     def _report(self, fit: Fit, k: int) -> None:
@@ -237,11 +248,10 @@ class SSIRCV(Reducer):
         directions = leading_eigenvectors(pi, k)[1]
         found = directions.shape[1]
         if found < k:
-            warnings.warn(
+            warn_user(
                 f"{found} direction(s) instead of the {k} chosen: the fit on all rows "
                 "has no more, so that this choice of K is in doubt",
                 WeakSignalWarning,
-                stacklevel=3,
             )
         self.directions_ = orthonormal(directions) if found else directions
         if self.as_shipped:
@@ -253,25 +263,15 @@ class SSIRCV(Reducer):
 
 def _check_parameters(model: SSIRCV) -> Sequence[float]:
     """Complain about parameters out of range; return the penalties, ascending."""
-    for name, low in (("max_directions", 1), ("n_slices", 2), ("n_folds", 2)):
-        _check_number(getattr(model, name), name, Integral, low)
-    if model.max_iter is not None:
-        _check_number(model.max_iter, "max_iter", Integral, 1)
+    for name, low in (("max_directions", 1), ("n_folds", 2)):
+        check_number(name, getattr(model, name), Integral, low=low)
+    check_number("max_iter", model.max_iter, Integral, low=1, optional=True)
     for name in ("tol", "cv_tol"):
-        if getattr(model, name) is not None:
-            _check_number(getattr(model, name), name, Real, 0)
+        check_number(name, getattr(model, name), Real, above=True, optional=True)
+    check_flag("as_shipped", model.as_shipped)
     multiples = MULTIPLES if model.penalties is None else np.ravel(model.penalties)
     if len(multiples) == 0:
         raise InputError("penalties is empty: give at least one multiple, or None")
     for multiple in multiples:
-        _check_number(multiple, "every one of penalties", Real, 0)
+        check_number("every one of penalties", multiple, Real, above=True)
     return sorted({float(multiple) for multiple in multiples})
-
-
-def _check_number(value: Any, name: str, kind: type, low: int) -> None:
-    whole = kind is Integral
-    number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if number and np.isfinite(value) and (value >= low if whole else value > low):
-        return
-    bound = f"an integer of at least {low}" if whole else f"a number above {low}"
-    raise InputError(f"{name} must be {bound}, got {value!r}")

@@ -1,25 +1,29 @@
-"""What is studied, by whom and how: agreed between all parties beforehand."""
+"""A study as all parties have agreed on it: columns, terms, sites, threshold."""
 
 import hashlib
 from dataclasses import dataclass, field
 
-from fedsdr.disclosure import subject_of
+from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError
+from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
+from fedsdr.questions import MomentsOf
+from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
 from fedsdr.secure_sum.identity import Roster
-from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
-    """Terms of a study. Every party has its own copy; only the digest travels.
+class AgreedStudy:
+    """A study as all parties have agreed on it.
+
+    Every party has its own copy, and only the digest is sent.
 
     Parameters
     ----------
     name : str
-        Of the study.
+        Name of the study.
     columns : tuple of str
         Columns of X, in order.
     target : str
@@ -36,9 +40,9 @@ class Study:
     imputed : tuple of str, default=()
         Columns whose gaps sites fill with the mean over all sites, asked for first.
     details : str, default=""
-        Digest of what else the parties agreed on: purpose, ranges, levels, choices.
+        Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
-        In which numbers are added.
+        Ring in which numbers are added.
     """
 
     name: str
@@ -71,13 +75,15 @@ class Study:
         return tuple(sorted(self.roster))
 
     @property
-    def filled(self) -> list[int]:
-        """Places of the columns whose gaps are filled."""
-        return [j for j, name in enumerate(self.columns) if name in self.imputed]
+    def variables(self) -> Variables:
+        """What is known about the data before anything is asked."""
+        return Variables(
+            self.columns, self.terms.discrete, self.imputed, self.terms.strict
+        )
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything above, in hexadecimal."""
+        """SHA-256 of all parameters, in hexadecimal."""
         content = {
             "name": self.name,
             "columns": list(self.columns),
@@ -98,30 +104,81 @@ class Study:
         usual = usual_threshold(len(self.roster))
         return usual if self.threshold is None else self.threshold
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Lengths in messages that follow from the study, as schemas name them."""
+        return {
+            "d": self.terms.n_features,
+            "g": len(self.imputed),
+            "words": self.ring.words,
+        }
+
     def subject(self, statistic: str, question: bytes) -> str:
         """Digest everything that decides which numbers a site would compute.
 
         Parameters
         ----------
         statistic : str
-            What is added.
+            Statistic that is added.
         question : bytes
-            Digest of what was asked.
+            Digest of the request.
 
         Returns
         -------
         str
-            In hexadecimal.
+            Digest in hexadecimal.
         """
         details = {**self.terms.to_payload(), "question": question.hex()}
         return subject_of(statistic, self.columns, self.target, details)
 
     def agreement(self) -> Agreement:
-        """Say who adds and how.
+        """Describe the secure sums of this study.
 
         Returns
         -------
         Agreement
-            For the secure sums of this study.
+            Sites, threshold and ring.
         """
         return Agreement(self.digest, self.roster, self.agreed_threshold, self.ring)
+
+    def first_release(self) -> Release:
+        """Describe the first sum over rows, as far as it is known before any request.
+
+        Returns
+        -------
+        Release
+            Moments over all sites; the exact question is not known yet.
+        """
+        n_values = MomentsOf(self.terms).n_values
+        return Release(self.digest, "moments", None, self.sites, n_values)
+
+    def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
+        """Count what disclosure rules need to know about the rows of a site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+        fingerprint : callable
+            Computes fingerprints of columns.
+
+        Returns
+        -------
+        Facts
+            Counts, names and fingerprints.
+        """
+        if not rows.columns:
+            raise InputError(
+                "rules need the names of the columns: give them with the rows"
+            )
+        terms = self.terms
+        return rows.observe(
+            observe,
+            self.columns,
+            discrete=terms.discrete,
+            kernel=terms.kernel,
+            n_folds=terms.n_folds,
+            validation_fraction=terms.validation_fraction,
+            target=self.target,
+            fingerprint=fingerprint,
+        )

@@ -1,9 +1,9 @@
 """What a coordinator remembers of a sum that it could not finish.
 
-Once masked numbers have left, sites take the sum for released over the sites that were
-asked, and refuse one over others. A new attempt over fewer sites would not only fail:
-sites that had offered nothing before would record the smaller set, and from then on no
-set would suit everybody. So the coordinator asks the same sites, or nobody.
+Once masked numbers have left, sites count the sum as released over the sites that were
+asked, and refuse a sum over others. A new attempt over fewer sites would not only fail:
+sites that had offered nothing before would record the smaller set, and from then on all
+sites could agree on no set. So the coordinator asks the same sites, or nobody.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fedsdr.exceptions import CODES
 from fedsdr.protocols.exchange import Failures, IncompleteError, Payload
-from fedsdr.protocols.secure.saved_sums import State
+from fedsdr.protocols.secure.saved_sums import SumStore
 
 
 class BrokenRoundError(IncompleteError):
@@ -20,7 +20,7 @@ class BrokenRoundError(IncompleteError):
     Parameters
     ----------
     name : str
-        Of the sum, as the state knows it.
+        Name of the sum.
     failures : dict of str to str
         Fixed code of each site.
     sites : tuple of str
@@ -47,37 +47,37 @@ class BrokenRoundError(IncompleteError):
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt at a sum, and what is left of an earlier one.
+    """One attempt at a sum, bound to the sites of an earlier attempt.
 
     Parameters
     ----------
-    state : State
-        Where to remember.
+    state : SumStore
+        Where finished sums are kept.
     name : str
-        Of the sum.
+        Name of the sum.
     statistic : str
-        What is added.
+        Statistic that is added.
     stamp : dict
-        Study and question, kept with the sites.
+        Study and question, saved with the sites.
     sites : tuple of str, default=()
-        Sites of an earlier attempt; none if there was none.
+        Sites of an earlier attempt; empty if there was none.
     """
 
-    state: State
+    state: SumStore
     name: str
     statistic: str
     stamp: Payload
     sites: tuple[str, ...] = ()
 
     def bind(self, sites: Iterable[str], failures: Failures) -> None:
-        """Decide whether to go on with these sites, and remember them first.
+        """Save with which sites the sum goes on, or refuse to go on with them.
 
         Parameters
         ----------
         sites : iterable of str
-            Who is still there.
+            Sites that have answered.
         failures : dict of str to str
-            Fixed code of each site that was lost.
+            Fixed code of each lost site.
         """
         now = tuple(sorted(sites))
         if self.sites and now != self.sites:

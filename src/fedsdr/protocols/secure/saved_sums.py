@@ -1,45 +1,45 @@
-"""What a coordinator keeps between rounds: sums that are finished."""
+"""Where a coordinator keeps finished sums, so that a study can be resumed."""
 
-import os
 from pathlib import Path
 from typing import Protocol
 
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.files import explained, write_atomically
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.wire import decode, encode
 
 
-class State(Protocol):
-    """Where finished rounds are kept."""
+class SumStore(Protocol):
+    """Keeps finished sums, and which sites an unfinished one was begun with."""
 
     def load(self, name: str) -> Payload | None:
-        """Look a round up.
+        """Look up a sum.
 
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
 
         Returns
         -------
         dict or None
-            What was saved, None if nothing was.
+            The saved content, None if there is none.
         """
 
     def save(self, name: str, content: Payload) -> None:
-        """Keep a round, durably, before anything else happens.
+        """Save a sum; it is on the disk when this returns.
 
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
         content : dict
-            A message.
+            Content to save.
         """
 
 
 class NotSaved:
-    """Keeps nothing: a study that is interrupted starts again."""
+    """Saves nothing: a study that is interrupted starts again."""
 
     def load(self, name: str) -> Payload | None:
         """Find nothing.
@@ -47,7 +47,7 @@ class NotSaved:
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
 
         Returns
         -------
@@ -58,26 +58,26 @@ class NotSaved:
         return None
 
     def save(self, name: str, content: Payload) -> None:
-        """Forget.
+        """Save nothing.
 
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
         content : dict
-            A message.
+            Content to save.
         """
         del name, content
 
 
-class Folder:
-    """Keeps one file a round.
+class SumFolder:
+    """Keeps one file per sum.
 
     Parameters
     ----------
     path : str or Path
-        Folder, made if it does not exist. It holds pooled sums, which say more than
-        the study's result: files are readable by their owner only.
+        Folder, created if it does not exist. It holds pooled sums, which contain more
+        than the study's result: only their owner can read the files.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -85,17 +85,17 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def load(self, name: str) -> Payload | None:
-        """Look a round up.
+        """Look up a sum.
 
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
 
         Returns
         -------
         dict or None
-            What was saved, None if nothing was.
+            The saved content, None if there is none.
         """
         file = self.path / f"{name}.round"
         if not file.exists():
@@ -108,27 +108,18 @@ class Folder:
             ) from error
 
     def save(self, name: str, content: Payload) -> None:
-        """Write a round to disk, all of it or nothing.
+        """Write a sum to the disk, all of it or nothing.
 
         Parameters
         ----------
         name : str
-            Of what was asked.
+            Name of the sum.
         content : dict
-            A message.
+            Content to save.
         """
-        file = self.path / f"{name}.round"
-        partial = file.with_suffix(".partial")
-        try:
-            partial.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(os.open(partial, flags, 0o600), "wb") as stream:
-                stream.write(encode(content))
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(file)
-        except OSError as error:
-            raise InputError(
-                f"cannot keep a finished round in {self.path}: {error.strerror}; make "
-                "room there, and resume"
-            ) from error
+        with explained(
+            f"cannot keep a finished round in {self.path}",
+            "make room there, and resume",
+        ):
+            file = self.path / f"{name}.round"
+            write_atomically(file, encode(content), private=True)

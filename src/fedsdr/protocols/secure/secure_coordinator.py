@@ -1,34 +1,30 @@
-"""What the coordinator does: ask for sums that it can open, and only them."""
+"""The coordinator of the secure protocol: asks for sums and opens their totals."""
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
     Exchange,
     Failures,
     IncompleteError,
     Payload,
     Payloads,
-    Replies,
 )
-from fedsdr.protocols.secure.agreed_study import Study
+from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.attempts import Attempt
-from fedsdr.protocols.secure.readers import (
-    read_by_site,
-    read_bytes,
-    read_keys,
-    read_ring,
-)
-from fedsdr.protocols.secure.saved_sums import NotSaved, State
+from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
+from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
+from fedsdr.questions import Question, Sum
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
     keys_message,
@@ -37,41 +33,47 @@ from fedsdr.secure_sum.bindings import (
     survivors_message,
 )
 from fedsdr.secure_sum.fixed_point import Ring
-from fedsdr.secure_sum.identity import SIGNATURE_BYTES, check_signature
+from fedsdr.secure_sum.identity import check_signature
+
+T = TypeVar("T")
+
+#: From a site and its reply, which fits the schema, to what it holds.
+Read = Callable[[str, Payload], T]
 
 
 @dataclass(slots=True, eq=False)
 class SecureSum:
-    """Adds over sites without seeing their terms, five messages a sum.
+    """Adds over sites without seeing their terms, with five messages per sum.
 
     Parameters
     ----------
     exchange : Exchange
-        Reaches the sites.
-    study : Study
-        Agreed between all parties.
-    state : State, optional
-        Where finished sums are kept, so that a study that was interrupted goes on
-        without asking the sites for anything twice.
+        Sends messages to the sites.
+    study : AgreedStudy
+        Study that all parties have agreed on.
+    state : SumStore, optional
+        Where finished sums are kept, so that an interrupted study goes on without
+        asking the sites for anything twice.
     timeout : float, default=600.0
-        Seconds a site may take for an answer.
+        Seconds that a site may take for an answer.
 
     Attributes
     ----------
     survivors : tuple of str
         Sites in the last sum.
     failures : dict of str to str
-        Fixed code of every site that was lost, the last one if there are several.
+        Fixed code of every lost site, the last one if there are several.
 
     Notes
     -----
-    It sees public keys, closed boxes, masked numbers, shares, and the sum over the
-    sites that stayed.
+    The coordinator sees public keys, closed boxes, masked numbers, shares, and the sum
+    over the sites that stayed. It checks every request and every reply against
+    `SECURE`; a site whose reply does not fit is lost, with the code MALFORMED.
     """
 
     exchange: Exchange
-    study: Study
-    state: State = field(default_factory=NotSaved)
+    study: AgreedStudy
+    state: SumStore = field(default_factory=NotSaved)
     timeout: float = 600.0
     survivors: tuple[str, ...] = field(default=(), init=False)
     failures: Failures = field(default_factory=dict, init=False)
@@ -82,28 +84,49 @@ class SecureSum:
         Returns
         -------
         tuple of str
-            Sites that do.
+            Sites that agree.
         """
         payload = {"study": self.study.digest}
-        replies = self._ask("secure.agree", dict.fromkeys(self.study.sites, payload))
-        return tuple(replies)
+        everyone = dict.fromkeys(self.study.sites, payload)
+        return tuple(self._ask("secure.agree", everyone, _unread))
 
-    def __call__(self, statistic: str, request: Payload, n_values: int) -> Vector:
+    @property
+    def variables(self) -> Variables:
+        """What is known about the data beforehand."""
+        return self.study.variables
+
+    def __call__(self, question: Question[Sum]) -> Sum:
         """Ask for one sum.
 
         Parameters
         ----------
-        statistic : {"means", "moments", "errors"}
+        question : Question
             What to add.
+
+        Returns
+        -------
+        object
+            Sum over the sites that stayed; an `IncompleteError` if they were too few.
+        """
+        vector = self.add(question.name, question.request(), question.n_values)
+        return question.unpack(vector)
+
+    def add(self, statistic: str, request: Payload, n_values: int) -> Vector:
+        """Add vectors of numbers over the sites.
+
+        Parameters
+        ----------
+        statistic : {"means", "moments", "errors"}
+            Statistic to add.
         request : dict
-            What the sites need to know for it.
+            Content of the request, such as candidate directions.
         n_values : int
             Length of the sum.
 
         Returns
         -------
         ndarray of shape (n_values,)
-            Sum over the sites that stayed; an `IncompleteError` if they were too few.
+            Sum over the sites that stayed.
         """
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
         name = f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}"
@@ -114,7 +137,7 @@ class SecureSum:
             self._check_saved(saved, question, n_values)
             attempt.sites = tuple(saved["sites"])
         if saved is None or "values" not in saved:
-            # Rounds are named at random: a name that was used is refused.
+            # Sites refuse the name of an earlier round, so every attempt has its own.
             context = Context(
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
@@ -125,7 +148,7 @@ class SecureSum:
         return np.array(saved["values"])
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
-        # A sum that was broken off has sites only.
+        # A sum that was not finished has sites only.
         values, sites = saved.get("values", np.empty(n_values)), saved.get("sites")
         if (
             (saved.get("study"), saved.get("question")) != (self.study.digest, question)
@@ -148,8 +171,7 @@ class SecureSum:
             Directions, support, eigenvalues and counts.
         """
         everyone = dict.fromkeys(self.study.sites, result)
-        _, failures = self.exchange("secure.result", everyone, self.timeout)
-        self.failures |= failures
+        self._exchange("secure.result", everyone, _unread)
 
     def _run(
         self, context: Context, attempt: Attempt, request: Payload, n_values: int
@@ -159,33 +181,40 @@ class SecureSum:
         tag = {"round": context.round}
         start = {**tag, "statistic": statistic, "request": request}
         sites = attempt.sites or self.study.sites
-        replies = self._ask("secure.keys", dict.fromkeys(sites, start))
-        keys = self._read(replies, partial(self._keys_of, context))
-        shown = {**tag, "keys": {site: asdict(key) for site, key in keys.items()}}
-        replies = self._ask("secure.shares", dict.fromkeys(keys, shown))
-        boxes = self._read(replies, partial(_boxes_of, set(keys)))
+        keys = self._ask(
+            "secure.keys", dict.fromkeys(sites, start), partial(self._keys_of, context)
+        )
+        every_key = {site: asdict(key) for site, key in keys.items()}
+        shown: Payload = {**tag, "keys": every_key}
+        boxes = self._ask(
+            "secure.shares",
+            dict.fromkeys(keys, shown),
+            partial(_boxes_of, set(keys)),
+        )
         attempt.bind(boxes, self.failures)
-        replies = self._ask(
+        masked = self._ask(
             "secure.masked",
             {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
+            partial(self._masked_of, context),
+            n_values=n_values,
         )
-        shape = (n_values, agreement.ring.words)
-        masked = self._read(replies, partial(self._masked_of, context, shape))
         survivors = tuple(sorted(masked))
         attempt.bind(survivors, self.failures)
-        ask = {**tag, "survivors": list(survivors)}
-        replies = self._ask("secure.confirm", dict.fromkeys(survivors, ask))
-
         seen = parties(keys, boxes, survivors)
 
         def signature_of(site: str, reply: Payload) -> bytes:
-            message = survivors_message(context, site, seen)
-            return self._signature(site, reply, message)
+            return self._signed(site, reply, survivors_message(context, site, seen))
 
-        signed = self._read(replies, signature_of)
-        told = {**tag, "signatures": signed}
-        replies = self._ask("secure.unmask", dict.fromkeys(signed, told))
-        shares = self._read(replies, lambda _, reply: read_by_site(reply["shares"]))
+        ask = {**tag, "survivors": list(survivors)}
+        signed = self._ask(
+            "secure.confirm", dict.fromkeys(survivors, ask), signature_of
+        )
+        shown = {**tag, "signatures": signed}
+        shares = self._ask(
+            "secure.unmask",
+            dict.fromkeys(signed, shown),
+            lambda _, reply: reply["shares"],
+        )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
         if statistic == "moments":
@@ -193,71 +222,75 @@ class SecureSum:
         return opened, survivors
 
     def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
-        keys = read_keys(reply)
-        self._signature(site, reply, keys_message(context, site, keys))
+        keys = PublicKeys(**reply)
+        self._signed(site, reply, keys_message(context, site, keys))
         return keys
 
-    def _masked_of(
-        self, context: Context, shape: tuple[int, int], site: str, reply: Payload
-    ) -> Ring:
-        masked = read_ring(reply, shape)
-        self._signature(site, reply, masked_message(context, site, masked))
+    def _masked_of(self, context: Context, site: str, reply: Payload) -> Ring:
+        masked: Ring = reply["masked"]
+        self._signed(site, reply, masked_message(context, site, masked))
         return masked
 
-    def _signature(self, site: str, reply: Payload, message: bytes) -> bytes:
-        signature = read_bytes(reply["signature"], SIGNATURE_BYTES)
+    def _signed(self, site: str, reply: Payload, message: bytes) -> bytes:
+        signature: bytes = reply["signature"]
         check_signature(self.study.roster, site, signature, message)
         return signature
 
-    def _ask(self, name: str, payloads: Payloads) -> Replies:
+    def _ask(
+        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
+    ) -> dict[str, T]:
         """Exchange a message; some sites may fail, but not too many."""
-        replies, failures = self.exchange(name, payloads, self.timeout)
-        self.failures |= failures
-        self._enough(name, replies)
-        return replies
-
-    def _read(
-        self, replies: Replies, read: Callable[[str, Payload], Any]
-    ) -> dict[str, Any]:
-        """Read replies; a site that answers nonsense is a site that was lost."""
-        found = {}
-        for site, reply in sorted(replies.items()):
-            try:
-                found[site] = read(site, reply)
-            except Refusal as refusal:
-                self.failures[site] = refusal.code
-            except (KeyError, TypeError):
-                self.failures[site] = "MALFORMED"
-        self._enough("reading the replies", found)
+        found = self._exchange(name, payloads, read, **sizes)
+        if len(found) < self.study.agreed_threshold:
+            raise IncompleteError(name, dict(self.failures))
         return found
 
-    def _enough(self, name: str, sites: Iterable[str]) -> None:
-        if len(set(sites)) < self.study.agreed_threshold:
-            raise IncompleteError(name, dict(self.failures))
+    def _exchange(
+        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
+    ) -> dict[str, T]:
+        """Exchange a message; a site whose reply does not fit counts as lost."""
+        sizes = {**self.study.sizes, **sizes}
+        # Most messages are one object for all sites, and are checked once.
+        for payload in {id(one): one for one in payloads.values()}.values():
+            SECURE.check(name, "request", payload, sizes)
+        replies, failures = self.exchange(name, payloads, self.timeout)
+        self.failures |= failures
+        found = {}
+        for site in sorted(replies.keys() & payloads.keys()):
+            try:
+                SECURE.check(name, "reply", replies[site], sizes)
+                found[site] = read(site, replies[site])
+            except Refusal as refusal:
+                self.failures[site] = refusal.code
+        return found
 
 
 def check_counts(values: Vector, n_sites: int) -> None:
-    """Check what must be true of moments whoever added them.
+    """Check that moments count their own sites, and at least one row per site.
 
     Parameters
     ----------
     values : ndarray
         Packed summaries; the first is that of all rows.
     n_sites : int
-        Sites in the sum.
+        Number of sites in the sum.
 
     Raises
     ------
     Refusal
-        "TAMPERED", where the counts cannot be those of so many sites.
+        "TAMPERED" if the counts are impossible for this number of sites.
     """
     rows, sites = values[0], values[1]
     if sites != n_sites or rows < n_sites or rows != np.rint(rows):
         raise Refusal("TAMPERED", "the sum does not count its own sites")
 
 
+def _unread(site: str, reply: Payload) -> None:
+    """Take a reply that holds nothing."""
+
+
 def _boxes_of(names: set[str], site: str, reply: Payload) -> dict[str, bytes]:
-    boxes = read_by_site(reply["boxes"])
+    boxes: dict[str, bytes] = reply["boxes"]
     if set(boxes) != names - {site}:
         raise Refusal("MALFORMED", "a box is missing")
     return boxes

@@ -1,4 +1,4 @@
-"""Messages of the secure sum, in which nobody sees a single site's part."""
+"""Messages of the secure sum, in which no party sees the part of another site."""
 
 from dataclasses import replace
 
@@ -40,10 +40,14 @@ def _by_site(name: str, formula: str, seen_by: str, length: int) -> FieldSpec:
 CERTIFICATE = (
     FieldSpec("penalty", "float", "rho"),
     FieldSpec("objective", "float", "of eq2.10"),
-    FieldSpec("dual_bound", "float", "below which no objective can be", optional=True),
-    FieldSpec("gap", "float", "between the two, relative", optional=True),
-    FieldSpec("converged", "bool", "whether the gap is small enough"),
-    FieldSpec("scale", "array", "what columns were divided by", "", ("d",), "<f8"),
+    FieldSpec("dual_bound", "float", "lower bound of the objective", optional=True),
+    FieldSpec(
+        "gap", "float", "relative difference of objective and dual bound", optional=True
+    ),
+    FieldSpec("converged", "bool", "whether the gap is within the tolerance"),
+    FieldSpec(
+        "scale", "array", "factors by which columns were divided", "", ("d",), "<f8"
+    ),
 )
 
 RESULT = (
@@ -71,7 +75,7 @@ RESULT = (
     FieldSpec(
         "means",
         "array",
-        "what gaps were filled with, as sites were told before",
+        "means that gaps were filled with, sent to the sites before",
         EVERYONE,
         ("g",),
         "<f8",
@@ -86,8 +90,8 @@ SECURE = Schema(
             FieldSpec(
                 "study",
                 "text",
-                "digest of the study's terms, columns and sites, in hexadecimal; each "
-                "party has its own copy of them",
+                "digest of the study's terms, columns and sites, in hexadecimal; every "
+                "party has its own copy of these",
                 EVERYONE,
             )
         ],
@@ -99,14 +103,14 @@ SECURE = Schema(
             FieldSpec(
                 "statistic",
                 "choice",
-                "what is to be added",
+                "statistic that is added",
                 EVERYONE,
                 choices=("means", "moments", "errors"),
             ),
             FieldSpec(
                 "request",
                 "record",
-                "what gaps are filled with, where a study says so; candidate "
+                "means that gaps are filled with, if the study fills gaps; candidate "
                 "directions for errors; otherwise nothing",
                 EVERYONE,
                 fields=(
@@ -124,7 +128,7 @@ SECURE = Schema(
             FieldSpec(
                 "keys",
                 "mapping",
-                "keys of every site that showed some",
+                "keys of every site that sent its keys",
                 EVERYONE,
                 items=FieldSpec("", "record", fields=KEYS),
             ),
@@ -132,9 +136,9 @@ SECURE = Schema(
         [
             _by_site(
                 "boxes",
-                "for each other site a share of the seed of r_i and one of the mask "
-                "key's private half, encrypted for it",
-                "the other site; the coordinator passes it on closed",
+                "for every other site, a share of the seed of r_i and one of the "
+                "private mask key, encrypted for that site",
+                "the other site; the coordinator forwards it encrypted",
                 BOX_BYTES,
             )
         ],
@@ -143,15 +147,18 @@ SECURE = Schema(
         "secure.masked",
         [
             ROUND,
-            _by_site("boxes", "from each other site", "the site alone", BOX_BYTES),
+            _by_site("boxes", "from every other site", "the site alone", BOX_BYTES),
         ],
         [
             FieldSpec(
                 "masked",
                 "array",
                 "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
-                "with x_i the vector that sums.moments or sums.errors would send, or "
-                "the counts and sums of columns with gaps",
+                "with x_i for moments: n_i, 1, degrees of freedom, upper triangles of "
+                "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
+                "vote for K as an indicator; for errors: mean squared error of each "
+                "candidate on the rows held out (eq2.14); for means: counts and sums "
+                "of the columns with gaps",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
@@ -166,7 +173,7 @@ SECURE = Schema(
             FieldSpec(
                 "survivors",
                 "list",
-                "sites whose masked numbers arrived",
+                "sites whose masked numbers have arrived",
                 EVERYONE,
                 items=FieldSpec("", "text"),
             ),
@@ -175,12 +182,15 @@ SECURE = Schema(
     ),
     *exchange(
         "secure.unmask",
-        [ROUND, _by_site("signatures", "of that set, from each site", EVERYONE, 64)],
+        [
+            ROUND,
+            _by_site("signatures", "of that set, from every site in it", EVERYONE, 64),
+        ],
         [
             _by_site(
                 "shares",
-                "for each survivor a share of the seed of its r_j, for each site that "
-                "was lost a share of its mask key",
+                "for every survivor a share of the seed of its r_j, for every lost "
+                "site a share of its private mask key",
                 COORDINATOR,
                 SHARE_BYTES,
             )

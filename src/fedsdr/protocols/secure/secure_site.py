@@ -1,81 +1,75 @@
-"""What a site does: add its sums under masks, and let out nothing else."""
+"""A site of the secure protocol: adds its sums under masks, and sends nothing else."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from fedsdr.arrays import Vector
+from fedsdr.disclosure import OpenGate, Release, ReleaseGate
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.exchange import Payload
-from fedsdr.protocols.secure.agreed_study import Study
-from fedsdr.protocols.secure.readers import (
-    read_all_keys,
-    read_by_site,
-    read_fields,
-    read_names,
-    read_text,
-)
-from fedsdr.protocols.secure.release_gate import Gate, Release
+from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.protocols.sums.plain import check_bases
 from fedsdr.protocols.wire import encode
+from fedsdr.questions import CandidateErrors, MomentsOf, Question, read_question
 from fedsdr.rows.site_rows import Rows
-from fedsdr.secure_sum import Context, FixedPoint, Identity, SumSite
-from fedsdr.secure_sum.identity import SIGNATURE_BYTES
+from fedsdr.secure_sum import Context, FixedPoint, Identity, PublicKeys, SumSite
 
-# Digits that the sum of squares of a column keeps, relative to itself.
+# Relative precision that the sum of squares of a column must keep.
 PRECISION = 1e-12
 
 
 @dataclass(slots=True, eq=False)
-class _Round:
-    """The round that is going on."""
+class _SiteRound:
+    """The round in which a site takes part."""
 
     party: SumSite
     release: Release
-    bases: list[Vector] = field(default_factory=list)
-    means: Vector | None = None
+    question: Question[Any]
     values: Vector | None = None
 
 
 class SecureSite:
-    """A site that takes part in secure sums and nothing else.
+    """A site that takes part in secure sums.
 
     Parameters
     ----------
     name : str
-        Its name in the roster.
-    study : Study
-        The site's own copy of what was agreed.
+        Name of the site in the roster.
+    study : AgreedStudy
+        The site's own copy of the study.
     rows : Rows
-        Its rows, with the columns of the study.
+        Rows of the site, with the columns of the study.
     identity : Identity
-        Its signing key.
-    gate : Gate
-        Rules and ledger.
+        Signing key of the site.
+    gate : ReleaseGate or OpenGate
+        Checks and records every release.
 
     Attributes
     ----------
     result : dict or None
-        What the coordinator published.
+        Result that the coordinator has published.
 
     Notes
     -----
-    It sees public keys and boxes of other sites, candidate directions, which sites
-    stayed, and the result. It sends the replies of `SumSite`, under "secure.keys",
-    "secure.shares", "secure.masked", "secure.confirm" and "secure.unmask", in this
-    order and once a round; a new round ends an unfinished one. A refusal leaves the
-    state as it was, unless the ledger cannot take an offer: that ends the round.
+    The site sees public keys and boxes of other sites, candidate directions, which
+    sites stayed, and the result. It sends the replies of `SumSite`, under
+    "secure.keys", "secure.shares", "secure.masked", "secure.confirm" and
+    "secure.unmask", in this order and once per round; a new round ends an unfinished
+    one. A refusal leaves the state as it was, except that the round ends if an offer
+    cannot be recorded.
     """
 
     def __init__(
         self,
         name: str,
-        study: Study,
+        study: AgreedStudy,
         rows: Rows,
         identity: Identity,
-        gate: Gate,
+        gate: ReleaseGate | OpenGate,
     ) -> None:
         if study.roster.get(name) != identity.public:
             raise InputError(
@@ -91,7 +85,7 @@ class SecureSite:
         self._agreement = study.agreement()
         self._agreed = False
         self._used: set[str] = set()
-        self._round: _Round | None = None
+        self._round: _SiteRound | None = None
 
     def handle(self, name: str, payload: Payload) -> Payload:
         """Answer one message.
@@ -101,7 +95,7 @@ class SecureSite:
         name : str
             One of those above, "secure.agree" or "secure.result".
         payload : dict
-            Its content.
+            Content of the message.
 
         Returns
         -------
@@ -117,124 +111,89 @@ class SecureSite:
             "secure.unmask": self._unmask,
             "secure.result": self._publish,
         }
-        sizes = {
-            "d": self._study.terms.n_features,
-            "g": len(self._study.imputed),
-            "words": self._study.ring.words,
-        }
-        SECURE.check(name, "request", payload, sizes)
-        if name not in answers:
-            raise Refusal("MALFORMED", "this protocol has no such message")
+        SECURE.check(name, "request", payload, self._study.sizes)
         reply = answers[name](payload)
-        SECURE.check(name, "reply", reply, sizes)
+        SECURE.check(name, "reply", reply, self._study.sizes)
         return reply
 
     def _agree(self, payload: Payload) -> Payload:
-        (digest,) = read_fields(payload, "study")
-        if read_text(digest) != self._study.digest:
+        if payload["study"] != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
         fill_with_own_means(self._study, self._rows)
         self._rows.check(self._study.terms, self._study.columns)
-        self._gate.inspect(self._study, self._rows)
+        self._gate.inspect(
+            self._study.first_release(), partial(self._study.observe, self._rows)
+        )
         self._agreed = True
         return {}
 
     def _keys(self, payload: Payload) -> Payload:
-        number, statistic, request = read_fields(
-            payload, "round", "statistic", "request"
-        )
+        name, statistic = payload["round"], payload["statistic"]
+        request = payload["request"]
         if not self._agreed:
             raise Refusal("ORDER", "secure.agree comes first")
-        if read_text(number) in self._used:
-            raise Refusal("ORDER", "this round has been")
-        bases, means = self._read_request(statistic, request)
-        # The question as the coordinator hashes it: sites that were asked different
-        # ones sign different keys, and cannot go on with each other.
+        if name in self._used:
+            raise Refusal("ORDER", "a round of this name has already been started")
+        places = self._study.variables.filled_places
+        asked = read_question(statistic, request, self._study.terms, places)
+        # Hashed as the coordinator does: sites that were asked different questions
+        # sign different keys, and cannot go on with each other.
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
-        context = Context(self._study.digest, number, question)
+        context = Context(self._study.digest, name, question)
         party = SumSite(self.name, self._identity, self._agreement, context)
         subject = self._study.subject(statistic, question)
-        release = Release(self._study.digest, number, statistic, subject)
+        release = Release(self._study.digest, statistic, subject, round=name)
         reply = asdict(party.keys())
-        self._used.add(number)
-        self._round = _Round(party, release, bases, means)
+        self._used.add(name)
+        self._round = _SiteRound(party, release, asked)
         return reply
 
-    def _read_request(
-        self, statistic: str, request: Payload
-    ) -> tuple[list[Vector], Vector | None]:
-        if not isinstance(request, dict):
-            raise Refusal("MALFORMED")
-        if statistic == "means" and self._study.imputed and request == {}:
-            return [], None
-        rest = dict(request)
-        means = self._read_means(rest) if self._study.imputed else None
-        if statistic == "moments" and rest == {}:
-            return [], means
-        if statistic == "errors" and self._study.terms.validation_fraction > 0.0:
-            return check_bases(rest, self._study.terms), means
-        raise Refusal("MALFORMED")
-
-    def _read_means(self, rest: Payload) -> Vector:
-        means = rest.pop("means", None)
-        shape = (len(self._study.imputed),)
-        if not isinstance(means, np.ndarray) or means.shape != shape:
-            raise Refusal("MALFORMED")
-        if not np.isfinite(means).all():
-            raise Refusal("MALFORMED")
-        return means
-
     def _share(self, payload: Payload) -> Payload:
-        going, keys = self._fields(payload, "keys")
-        return {"boxes": going.party.share(read_all_keys(keys))}
+        going = self._going(payload)
+        keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
+        return {"boxes": going.party.share(keys)}
 
     def _mask(self, payload: Payload) -> Payload:
-        going, boxes = self._fields(payload, "boxes")
-        checked = read_by_site(boxes)
-        values = self._compute(going)
-        release = replace(going.release, sites=tuple(sorted([*checked, self.name])))
-        self._gate.permit(release, values)
-        masked = going.party.mask(checked, values)
-        # From here on others can open the sum without this site, over some of these.
+        going, boxes = self._going(payload), payload["boxes"]
+        values = self._compute(going.question)
+        sites = tuple({*boxes, self.name})
+        release = replace(going.release, sites=sites, n_values=values.size)
+        self._gate.permit(release)
+        masked = going.party.mask(boxes, values)
+        # Once this is sent, others can open a sum over some of these sites without us.
         try:
             self._gate.record(release, values, "offered")
         except BaseException:
             self._round = None
             raise
-        going.values = values
+        going.release, going.values = release, values
         return {"masked": masked, "signature": going.party.sign_masked(masked)}
 
-    def _compute(self, going: _Round) -> Vector:
-        terms, filled = self._study.terms, self._study.filled
-        if going.release.statistic == "means":
-            return self._rows.totals(filled)
-        if going.means is not None:
-            self._rows.fill(filled, going.means)
-        if going.release.statistic == "errors":
-            errors = self._rows.errors(terms, going.bases)
-            if not (errors < self._study.ring.limit(len(self._study.sites))).all():
+    def _compute(self, question: Question[Any]) -> Vector:
+        values = question.pack(question.compute(self._rows))
+        study = self._study
+        if isinstance(question, CandidateErrors):
+            if not (values < study.ring.limit(len(study.sites))).all():
                 raise InputError(
                     "the errors of this site are too large to be added exactly: agree "
                     "on larger units for y"
                 )
-            return errors
-        values = self._rows.moments(terms)
-        check_range(values, terms.n_features, len(self._study.sites), self._study.ring)
+        elif isinstance(question, MomentsOf):
+            check_range(values, study.terms.n_features, len(study.sites), study.ring)
         return values
 
     def _confirm(self, payload: Payload) -> Payload:
-        going, survivors = self._fields(payload, "survivors")
+        going = self._going(payload)
         if going.values is None:
             raise Refusal("ORDER", "secure.masked comes first")
-        sites = going.party.check_survivors(read_names(survivors))
-        # Written down first: what is not in the ledger has not left.
+        sites = going.party.check_survivors(payload["survivors"])
+        # Recorded first: nothing leaves that is not in the ledger.
         self._gate.record(replace(going.release, sites=sites), going.values, "released")
         return {"signature": going.party.confirm(sites)}
 
     def _unmask(self, payload: Payload) -> Payload:
-        going, signatures = self._fields(payload, "signatures")
-        checked = read_by_site(signatures, SIGNATURE_BYTES)
-        return {"shares": going.party.unmask(checked)}
+        going = self._going(payload)
+        return {"shares": going.party.unmask(payload["signatures"])}
 
     def _publish(self, payload: Payload) -> Payload:
         if not self._agreed:
@@ -242,26 +201,27 @@ class SecureSite:
         self.result = payload
         return {}
 
-    def _fields(self, payload: Payload, name: str) -> tuple[_Round, object]:
-        number, value = read_fields(payload, "round", name)
-        if self._round is None or read_text(number) != self._round.release.round:
-            raise Refusal("ORDER", "this is not the round that is going on")
-        return self._round, value
+    def _going(self, payload: Payload) -> _SiteRound:
+        """Give the round that is going on, if the message belongs to it."""
+        if self._round is None or payload["round"] != self._round.release.round:
+            raise Refusal("ORDER", "the message belongs to another round")
+        return self._round
 
 
-def fill_with_own_means(study: Study, rows: Rows) -> None:
-    """Fill gaps for the time being, so that rows can be checked and counted.
+def fill_with_own_means(study: AgreedStudy, rows: Rows) -> None:
+    """Fill gaps with the site's own means until the pooled ones are known.
 
     Parameters
     ----------
-    study : Study
-        Says which columns may have gaps.
+    study : AgreedStudy
+        Names the columns that may have gaps.
     rows : Rows
-        Of a site.
+        Rows of the site.
     """
-    if study.filled:
-        counts, sums = np.split(rows.totals(study.filled), 2)
-        rows.fill(study.filled, sums / np.maximum(counts, 1.0))
+    places = study.variables.filled_places
+    if places:
+        counts, sums = np.split(rows.totals(places), 2)
+        rows.fill(places, sums / np.maximum(counts, 1.0))
 
 
 def check_range(
@@ -276,9 +236,9 @@ def check_range(
     n_features : int
         Number of columns d.
     n_sites : int
-        Sites that add.
+        Number of sites in the sum.
     ring : FixedPoint
-        In which they add.
+        Ring in which numbers are added.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far a study is, told in a file at the coordinator."""
+"""How far a study is, written to a file at the coordinator."""
 
 import json
 import threading
@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from fedsdr.files import write_atomically
 from fedsdr.transports.nvflare.node_settings import PROGRESS_FILE
 
 RUNNING, FINISHED, FAILED = "running", "finished", "failed"
@@ -120,20 +121,19 @@ class NodeProgress:
             self._now.state = state
             self._now.problem = problem
             if not self._write():
-                # Into the room that the file has already: the reason must be told.
+                # A full disk has no room for a second file, but the one that stands
+                # there may be overwritten: the reason of a failure must not be lost.
                 with suppress(OSError):
                     self.path.write_text(json.dumps(asdict(self._now)))
 
     def _write(self) -> bool:
         self._now.updated = time.time()
-        partial = self.path.with_suffix(".partial")
-        # A full disk must not lose an answer; what has to be kept is not kept here.
+        # A full disk must not lose an answer; what has to be kept is not kept here,
+        # and nothing waits for the disk.
         try:
-            partial.write_text(json.dumps(asdict(self._now)))
-            partial.replace(self.path)
+            text = json.dumps(asdict(self._now))
+            write_atomically(self.path, text, durable=False)
         except OSError:
-            with suppress(OSError):
-                partial.unlink()
             return False
         return True
 
@@ -154,7 +154,7 @@ def read_progress(folder: Path) -> Snapshot | None:
     try:
         return Snapshot(**json.loads((folder / PROGRESS_FILE).read_text()))
     except (FileNotFoundError, ValueError):
-        # The latter while the last words are written to a full disk.
+        # The latter while the end of a study is written to a full disk.
         return None
 
 

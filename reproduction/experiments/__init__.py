@@ -1,0 +1,1 @@
+"""The experiments: one module for each table or figure."""

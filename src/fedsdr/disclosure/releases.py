@@ -1,0 +1,112 @@
+"""A release: the sum that a site is asked to contribute to."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedsdr.exceptions import InputError
+
+#: How far a release is. "offered": masked numbers leave the site, and the sum may be
+#: opened over these sites or some of them. "released": over exactly these sites.
+ReleaseStage = Literal["offered", "released"]
+
+_DIGEST = re.compile(r"[0-9a-f]{16,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One statistic, and the set of sites whose sum of it will be known.
+
+    Parameters
+    ----------
+    study : str
+        Digest of the study, in hexadecimal.
+    statistic : str
+        Kind of statistic, "moments" for example. A site uses one name for one kind in
+        every protocol, since rules compare releases of the same kind.
+    subject : str or None
+        Digest of the exact question, in hexadecimal, see `subject_of`; None while it
+        is not known.
+    sites : tuple of str, default=()
+        Sites over which the sum is released, this one included; kept sorted. Empty
+        while that is not known.
+    n_values : int, default=0
+        Number of values that the site contributes.
+    round : str, default=""
+        Name of the round of the study.
+
+    Notes
+    -----
+    A release without subject or sites can be checked, but not recorded.
+    """
+
+    study: str
+    statistic: str
+    subject: str | None
+    sites: tuple[str, ...] = ()
+    n_values: int = 0
+    round: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("study", "subject"):
+            value = getattr(self, name)
+            if value is None and name == "subject":
+                continue
+            if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+                raise InputError(
+                    f"{name} must be a digest of 16 to 128 hexadecimal digits"
+                )
+        if not self.statistic:
+            raise InputError("statistic must be a name")
+        sites = tuple(sorted(self.sites))
+        if len(set(sites)) < len(sites):
+            raise InputError("sites must be different names")
+        object.__setattr__(self, "sites", sites)
+        if type(self.n_values) is not int or self.n_values < 0:
+            raise InputError("n_values must be an integer of at least 0")
+
+
+def subject_of(
+    statistic: str, columns: Sequence[str], target: str, terms: Mapping[str, Any]
+) -> str:
+    """Digest everything that decides which numbers a site would compute.
+
+    Parameters
+    ----------
+    statistic : str
+        Kind of statistic.
+    columns : sequence of str
+        Covariates, in their order.
+    target : str
+        Response.
+    terms : mapping of str
+        Plain values: kernel, slice size and so on. Of arrays, such as candidate
+        directions, give a digest.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
+    question = [statistic, list(columns), target, dict(terms)]
+    return hashlib.sha256(canonical(question)).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """Write plain values in the one form in which they are hashed.
+
+    Parameters
+    ----------
+    value : object
+        Of None, bool, int, float, str, lists and mappings.
+
+    Returns
+    -------
+    bytes
+        JSON in ASCII with sorted keys and without spaces.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii")

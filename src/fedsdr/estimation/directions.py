@@ -1,0 +1,246 @@
+"""Directions on the variables that were selected, and variables that were missed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtri
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
+from fedsdr.method import Method, Universal
+from fedsdr.solver import Solution, solve
+from fedsdr.summaries.summary import Summary
+
+# Generalised eigenvectors are sought where sigma exceeds this, relative to its largest
+# eigenvalue: duplicated columns share their coefficient instead of failing.
+RANGE = 1e-10
+# Expected number of noise variables among the additions of a fit.
+ADDITIONS = 0.3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Directions on the common scale.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_features, n_directions)
+        Basis of the central subspace, zero off the support.
+    support : ndarray of int
+        Selected variables.
+    eigenvalues : ndarray of shape (n_directions,)
+        Share of each direction's variance that y explains, descending.
+    """
+
+    directions: Matrix
+    support: NDArray[np.intp]
+    eigenvalues: Vector
+
+
+def estimate(total: Summary, solution: Solution, method: Method) -> Estimate:
+    """Estimate the directions on the variables that a solution selects.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    solution : Solution
+        Of eq2.10, with K directions.
+    method : Method
+        Says how to refit.
+
+    Returns
+    -------
+    Estimate
+        With at most K directions.
+    """
+    k, support, second = solution.n_directions, solution.active, None
+    if method.refit is True and isinstance(method.penalty, Universal):
+        support = add_missed_variables(total, support, k)
+    elif not isinstance(method.refit, bool):
+        second = method.refit * solution.penalty
+    basis, eigenvalues = refit_directions(total, support, k, second)
+    if method.refit is False:
+        basis = solution.directions
+    if basis.shape[1] < k:
+        warn_user(
+            f"{basis.shape[1]} direction(s) instead of {k}: only {support.size} "
+            "variable(s) were selected; lower the penalty",
+            WeakSignalWarning,
+        )
+    return Estimate(basis, support, eigenvalues[: basis.shape[1]])
+
+
+def leading_directions(
+    sigma: Matrix, kernel: Matrix, n_directions: int
+) -> tuple[Matrix, Matrix]:
+    r"""Solve the generalised eigenvalue problem of SIR (eq2.5c).
+
+    Parameters
+    ----------
+    sigma, kernel : ndarray of shape (d, d)
+        Covariances of x and of E[x | y]; sigma may be singular.
+    n_directions : int
+        How many eigenvectors; fewer come back when sigma has a smaller rank.
+
+    Returns
+    -------
+    directions : ndarray of shape (d, n_directions)
+        With :math:`T V = \Sigma V \Lambda` and :math:`V' \Sigma V = I`.
+    eigenvalues : ndarray of shape (rank,)
+        All of them, descending.
+    """
+    values, vectors = np.linalg.eigh(sigma)
+    kept = values > RANGE * max(values[-1], 0.0)
+    whitener = vectors[:, kept] / np.sqrt(values[kept])
+    eigenvalues, axes = np.linalg.eigh(whitener.T @ kernel @ whitener)
+    return whitener @ axes[:, ::-1][:, :n_directions], eigenvalues[::-1]
+
+
+def refit_directions(
+    summary: Summary,
+    support: ArrayLike,
+    n_directions: int,
+    penalty: float | None = None,
+) -> tuple[Matrix, Matrix]:
+    """Estimate directions again on given variables.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites.
+    support : array-like of bool or of int
+        Mask or indices of the variables to use.
+    n_directions : int
+        K; fewer come back when there are fewer variables.
+    penalty : float, optional
+        Second, smaller penalty for eq2.10 on these variables (a relaxed lasso). Plain
+        SIR if not given.
+
+    Returns
+    -------
+    directions : ndarray of shape (n_features, n_directions)
+        Zero off the support. The oracle of a simulation is this, on the true
+        variables.
+    eigenvalues : ndarray
+        Of plain SIR on these variables, descending.
+    """
+    chosen = np.asarray(support)
+    if chosen.size == 0 or (chosen.dtype == bool and not chosen.any()):
+        raise InputError("no variables to refit on: the support is empty")
+    index = np.arange(summary.n_features)[chosen]
+    part = summary.subset(index)
+    fitted, eigenvalues = leading_directions(part.sigma, part.kernel, n_directions)
+    if penalty is not None:
+        k = min(n_directions, index.size)
+        fitted = solve(part.sigma, part.kernel, k, penalty).directions
+    directions = np.zeros((summary.n_features, fitted.shape[1]))
+    directions[index] = fitted
+    return directions, eigenvalues
+
+
+def orthonormal(directions: Matrix) -> Matrix:
+    """Orthonormalise columns from left to right, with signs fixed by a rule.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (d, K)
+        Linearly independent columns.
+
+    Returns
+    -------
+    ndarray of shape (d, K)
+        Same span; zero rows stay exactly zero, the entry of largest size in every
+        column is positive.
+    """
+    rows = np.flatnonzero(directions.any(axis=1))
+    basis = np.zeros_like(directions)
+    # Each column to its own length first, so that tiny units do not underflow.
+    lengths = np.abs(directions).max(axis=0)
+    basis[rows] = np.linalg.qr(directions[rows] / lengths)[0]
+    largest = basis[np.abs(basis).argmax(axis=0), np.arange(basis.shape[1])]
+    return basis * np.where(largest < 0, -1.0, 1.0)
+
+
+def add_missed_variables(
+    summary: Summary, support: np.ndarray, n_directions: int
+) -> np.ndarray:
+    r"""Add variables that raise the eigenvalues by more than chance.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites.
+    support : ndarray of int
+        Variables selected so far.
+    n_directions : int
+        K.
+
+    Returns
+    -------
+    ndarray of int
+        Support with the additions, ascending.
+
+    Notes
+    -----
+    With A selected, a noise variable j adds about
+    :math:`c_k \chi^2_1 / (N - m)` to :math:`\lambda_k`, with
+    :math:`c_k = (\omega - \lambda_k) / (1 - \varphi / \lambda_k)`, :math:`\varphi` the
+    noise floor and :math:`\omega = \sum_b w_b^2 / \sum_b w_b` the weight that the
+    functions of the kernel have (1 for slices, about 0.6 for the smooth kernel). We
+    take no :math:`c_k` under 1: where a direction is strong, a variable that is more
+    than noise may still add more noise to the direction than it explains. The best j is
+    added while its gain exceeds what the best of d noise variables would exceed 0.3
+    times in a fit, on average. The gains of all j come from one batch of bordered
+    matrices.
+    """
+    support = np.sort(support)
+    limit = min(summary.n_features, max(summary.n_rows // 10, support.size))
+    while support.size < limit:
+        others, gains, values = _gains(summary, support, n_directions)
+        if gains.size == 0:
+            break
+        best = int(np.argmax(gains))
+        if gains[best] <= _gain_of_noise(summary, values):
+            break
+        support = np.sort(np.append(support, others[best]))
+    return support
+
+
+def _gain_of_noise(summary: Summary, values: Matrix) -> float:
+    """Quantile of a weighted sum of chi-squares, by matching two moments."""
+    share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
+    free, squared = summary.freedom, summary.freedom_squared
+    spread = (squared / free if free > 0 else 1.0) - values
+    weights = np.clip(spread / np.clip(1.0 - share, 0.2, None), 1.0, None)
+    scale = (weights**2).sum() / weights.sum()
+    freedom = weights.sum() ** 2 / (weights**2).sum()
+    rows = max(summary.n_rows - summary.n_sites, 1)
+    return float(scale * chdtri(freedom, ADDITIONS / summary.n_features) / rows)
+
+
+def _gains(
+    summary: Summary, support: np.ndarray, n_directions: int
+) -> tuple[np.ndarray, Matrix, Matrix]:
+    """Compute by how much each other variable raises the K leading eigenvalues."""
+    others = np.setdiff1d(np.arange(summary.n_features), support)
+    sigma, kernel = summary.sigma, summary.kernel
+    inside, across = np.ix_(support, support), np.ix_(support, others)
+    basis, values = leading_directions(sigma[inside], kernel[inside], support.size)
+    shared = basis.T @ sigma[across]
+    moved = basis.T @ kernel[across]
+    left = np.diag(sigma)[others] - (shared**2).sum(axis=0)
+    usable = left > 1e-8 * np.diag(sigma)[others]
+    others, shared, moved = others[usable], shared[:, usable], moved[:, usable]
+    left = left[usable]
+    size = values.size
+    bordered = np.zeros((others.size, size + 1, size + 1))
+    bordered[:, np.arange(size), np.arange(size)] = values
+    border = (moved - values[:, None] * shared) / np.sqrt(left)
+    bordered[:, :size, size] = bordered[:, size, :size] = border.T
+    own = np.diag(kernel)[others] - 2 * (shared * moved).sum(axis=0)
+    bordered[:, size, size] = (own + values @ shared**2) / left
+    top = np.linalg.eigvalsh(bordered)[:, ::-1][:, :n_directions]
+    leading = values[:n_directions]
+    return others, top.sum(axis=1) - leading.sum(), leading

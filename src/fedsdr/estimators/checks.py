@@ -1,0 +1,207 @@
+"""Checks of what users pass: options, numbers, columns.
+
+Every complaint is an `InputError` that names the parameter, what it may be and what it
+was, so that the message alone is enough to mend the call.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.exceptions import InputError
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Check that a parameter is one of a few fixed values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        As the user passed it.
+    choices : sequence of str or bool
+        All values that are allowed.
+
+    Raises
+    ------
+    InputError
+        Naming the choices, and the one that was probably meant.
+
+    Examples
+    --------
+    >>> from fedsdr.estimators.checks import check_choice
+    >>> check_choice("tree", "chains", ["balanced", "chain"])
+    Traceback (most recent call last):
+    fedsdr.exceptions.InputError: tree must be 'balanced' or 'chain', got 'chains': \
+did you mean 'chain'?
+    """
+    for choice in choices:
+        # Not ==: an array has no single truth value, and 0 is not False here.
+        if value is choice or (isinstance(value, str) and value == choice):
+            return
+    raise InputError(_complaint(name, [repr(choice) for choice in choices], value))
+
+
+def check_number(
+    name: str,
+    value: Any,
+    kind: type = Real,
+    *,
+    low: float = 0.0,
+    above: bool = False,
+    high: float = np.inf,
+    words: Sequence[str] = (),
+    optional: bool = False,
+) -> None:
+    """Check that a parameter is a finite number within bounds, or one of some words.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        As the user passed it.
+    kind : type, default=numbers.Real
+        `numbers.Integral` for whole numbers, `numbers.Real` for any.
+    low : float, default=0.0
+        Smallest number.
+    above : bool, default=False
+        Whether `low` itself is too small.
+    high : float, default=inf
+        Largest number.
+    words : sequence of str, default=()
+        Allowed instead of a number.
+    optional : bool, default=False
+        Whether None is allowed too.
+
+    Raises
+    ------
+    InputError
+        Naming what is allowed.
+
+    Examples
+    --------
+    >>> from numbers import Integral
+    >>> from fedsdr.estimators.checks import check_number
+    >>> check_number("n_folds", 1, Integral, low=2)
+    Traceback (most recent call last):
+    fedsdr.exceptions.InputError: n_folds must be a whole number of at least 2, got 1
+    """
+    if optional and value is None:
+        return
+    if isinstance(value, str) and value in words:
+        return
+    number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    inside = number and np.isfinite(value) and low <= value <= high
+    if inside and (not above or value > low):
+        return
+    bound = "a whole number" if kind is Integral else "a number"
+    bound += f" {'above' if above else 'of at least'} {low:g}"
+    bound += f" and at most {high:g}" if high < np.inf else ""
+    allowed = [*(["None"] if optional else []), *map(repr, words), bound]
+    raise InputError(_complaint(name, allowed, value))
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Check that a parameter is True or False.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        As the user passed it.
+
+    Raises
+    ------
+    InputError
+        For anything else, also for numbers.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(_complaint(name, ["True", "False"], value))
+
+
+def check_columns(X: Any) -> None:
+    """Check that no column of X holds text or dates.
+
+    Text that can be read as a number, such as "1.5", is left to scikit-learn, which
+    reads it.
+
+    Parameters
+    ----------
+    X : array-like or data frame
+        As the user passed it.
+
+    Raises
+    ------
+    InputError
+        Naming the columns.
+    """
+    found: dict[str, list[str]] = {}
+    for name, values in _unusual_columns(X):
+        if values.dtype.kind == "M":
+            found.setdefault("dates", []).append(name)
+        elif any(isinstance(one, str) and not _is_number(one) for one in values):
+            found.setdefault("text", []).append(name)
+    complaints = [
+        f"column {names[0]} holds {what}: encode it first"
+        if len(names) == 1
+        else f"columns {_listed(names, 'and')} hold {what}: encode them first"
+        for what, names in found.items()
+    ]
+    if complaints:
+        raise InputError("; ".join(complaints))
+
+
+def _unusual_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Name and read the columns whose type is not a number."""
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        yield from _unusual_frame_columns(X)
+        return
+    if hasattr(X, "tocsr"):
+        return
+    try:
+        table = np.asarray(X)
+    except (TypeError, ValueError):
+        # Lines of different lengths, which scikit-learn explains.
+        return
+    if table.ndim == 2 and table.dtype.kind in "OUM":
+        for j in range(table.shape[1]):
+            yield f"number {j} (from 0)", table[:, j]
+
+
+def _unusual_frame_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    # pandas allows a name twice, and only it has iloc; Arrow says column_names.
+    names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    for j, name in enumerate(names):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        kind = getattr(getattr(column, "dtype", None), "kind", "O")
+        if kind not in "biufc":
+            yield repr(name), np.asarray(column.to_numpy())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _complaint(name: str, allowed: Sequence[str], value: Any) -> str:
+    """Say what is allowed, what was given, and what was probably meant."""
+    text = f"{name} must be {_listed(allowed, 'or')}, got {value!r}"
+    words = [one[1:-1] for one in allowed if one.startswith("'")]
+    close = get_close_matches(str(value).lower(), words, n=1)
+    meant = close and isinstance(value, str)
+    return f"{text}: did you mean {close[0]!r}?" if meant else text
+
+
+def _listed(words: Sequence[str], joint: str) -> str:
+    *most, last = words
+    return f"{', '.join(most)} {joint} {last}" if most else last

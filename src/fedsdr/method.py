@@ -1,0 +1,463 @@
+"""A method is a value: every parameter of a fit, its default and its check.
+
+The estimator, a study file and the command line write the same names; they all end in
+a `Method`, which also says what sites are asked for.
+"""
+
+import math
+import re
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+from fedsdr.exceptions import InputError
+from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth
+
+__all__ = [
+    "FORMER",
+    "Auto",
+    "Bic",
+    "HoldOut",
+    "Kernel",
+    "Method",
+    "Moments",
+    "Pairs",
+    "Slices",
+    "Smooth",
+    "Terms",
+    "Universal",
+    "Variables",
+    "Votes",
+    "read_parameter",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _UpTo:
+    """A way of choosing K that considers a few dimensions."""
+
+    max_directions: int = 5
+
+    def __post_init__(self) -> None:
+        _set_whole(self, "max_directions", 1)
+
+
+class Auto(_UpTo):
+    """Add directions while each is more than noise on the variables selected.
+
+    Parameters
+    ----------
+    max_directions : int, default=5
+        Largest dimension considered.
+    """
+
+    __slots__ = ()
+
+
+class Bic(_UpTo):
+    """Maximise the criterion eq2.14a on the pooled kernel.
+
+    Parameters
+    ----------
+    max_directions : int, default=5
+        Largest dimension considered.
+    """
+
+    __slots__ = ()
+
+
+class Votes(_UpTo):
+    """Take the most frequent choice of the sites' own BIC, as the paper does.
+
+    Parameters
+    ----------
+    max_directions : int, default=5
+        Largest dimension that a site may vote for.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Universal:
+    r"""Start from :math:`\frac12\sqrt{\log d / N}`, see `universal_penalty`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Cross-validate the penalty on moments of rows held out.
+
+    Parameters
+    ----------
+    folds : int, default=5
+        Parts that the rows of every site are divided into, at least 2.
+    penalties : int, default=20
+        Size of the grid.
+    min_ratio : float, default=0.15
+        Smallest penalty of the grid over the one that selects nothing.
+    """
+
+    folds: int = 5
+    penalties: int = 20
+    min_ratio: float = 0.15
+
+    def __post_init__(self) -> None:
+        _set_whole(self, "folds", 2)
+        _set_grid(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOut:
+    """Validate the penalty by kernel regression eq2.14 on rows held out (the paper).
+
+    Parameters
+    ----------
+    fraction : float, default=0.3
+        Share of the rows of every site that is held out.
+    penalties : int, default=20
+        Size of the grid.
+    min_ratio : float, default=0.15
+        Smallest penalty of the grid over the one that selects nothing.
+    """
+
+    fraction: float = 0.3
+    penalties: int = 20
+    min_ratio: float = 0.15
+
+    def __post_init__(self) -> None:
+        _set_share(self, "fraction")
+        _set_grid(self)
+
+
+#: Ways of choosing, by parameter; the short name of a way is its class name in lower
+#: case.
+RULES: dict[str, tuple[type, ...]] = {
+    "n_directions": (Auto, Bic, Votes),
+    "penalty": (Universal, Moments, HoldOut),
+    "kernel": (Smooth, Slices, Pairs),
+}
+
+_NUMBERS = {"n_directions": "a positive whole number", "penalty": "a positive number"}
+
+
+#: Parameters of version 0.1: the parameter whose value holds it now, its name there,
+#: and the kinds of values that have it.
+FORMER = {
+    "slice_size": ("kernel", "size", ("Slices",)),
+    "n_slices": ("kernel", "number", ("Slices",)),
+    "max_directions": ("n_directions", "max_directions", ("Auto", "Bic", "Votes")),
+    "n_folds": ("penalty", "folds", ("Moments",)),
+    "validation_fraction": ("penalty", "fraction", ("HoldOut",)),
+    "n_penalties": ("penalty", "penalties", ("Moments", "HoldOut")),
+    "min_ratio": ("penalty", "min_ratio", ("Moments", "HoldOut")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What a fit has to know about the data before it asks for sums.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns of X, in order.
+    discrete : bool, default=False
+        Whether y holds classes.
+    filled : tuple of str, default=()
+        Columns whose gaps sites fill with the mean over all sites, asked for first; in
+        the order of `names`.
+    strict : bool, default=False
+        Whether a site without a kernel of its own is an error; otherwise it
+        contributes its covariance alone.
+    """
+
+    names: tuple[str, ...]
+    discrete: bool = False
+    filled: tuple[str, ...] = ()
+    strict: bool = False
+
+    @property
+    def filled_places(self) -> tuple[int, ...]:
+        """Places of the columns whose gaps are filled."""
+        return tuple(j for j, name in enumerate(self.names) if name in self.filled)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How every site computes its sums; all parties agree on it beforehand.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns d.
+    kernel : Smooth, Slices or Pairs
+        Kind of kernel.
+    discrete : bool, default=False
+        Whether y holds classes.
+    max_votes : int, default=0
+        Largest K that sites may vote for; 0 for no vote.
+    n_folds : int, default=0
+        Folds for `Moments`; 0 for none.
+    validation_fraction : float, default=0.0
+        Share of every site's rows held out for `HoldOut`; 0 for none.
+    max_candidates : int, default=0
+        Most candidate directions whose errors sites compute, for `HoldOut`.
+    strict : bool, default=False
+        Whether a site without a kernel of its own is an error.
+    """
+
+    n_features: int
+    kernel: Kernel = field(default_factory=Smooth)
+    discrete: bool = False
+    max_votes: int = 0
+    n_folds: int = 0
+    validation_fraction: float = 0.0
+    max_candidates: int = 0
+    strict: bool = False
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Sets of rows that are summarised, in the order in which they travel."""
+        folds = [
+            f"{use}:{fold}" for fold in range(self.n_folds) for use in ("fit", "held")
+        ]
+        fitting = ["fitting"] if self.validation_fraction else []
+        return ("total", *folds, *fitting)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Write the terms as plain values, for the digest of a study.
+
+        Returns
+        -------
+        dict
+            By the name of the parameter; the kernel as text.
+        """
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**plain, "kernel": rule_text(self.kernel)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    r"""Every parameter of a fit.
+
+    Parameters
+    ----------
+    n_directions : int, Auto, Bic or Votes, default=Auto()
+        Dimension K, or how to choose it.
+    penalty : float, Universal, Moments or HoldOut, default=Universal()
+        rho of eq2.10, for columns on the common scale, or how to choose it.
+    kernel : Smooth, Slices or Pairs, default=Smooth()
+        How the movement of x with y is measured.
+    refit : bool or float, default=True
+        True: plain SIR on the selected variables. False: the leading eigenvectors of
+        Pi, as in the paper. A number in (0, 1): eq2.10 on the selected variables with
+        the penalty times that number.
+    standardize : bool, default=True
+        Whether columns are put on a common scale first, by the pooled within-site
+        variance.
+    tol : float, default=1e-6
+        Relative duality gap of every solution.
+
+    Notes
+    -----
+    Ways of choosing may also be given by their short name ("moments") or as text with
+    parameters ("moments(folds=8)"), as in a study file or on the command line.
+    """
+
+    n_directions: Any = "auto"
+    penalty: Any = "universal"
+    kernel: Any = "smooth"
+    refit: bool | float = True
+    standardize: bool = True
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = read_parameter(one.name, getattr(self, one.name))
+            object.__setattr__(self, one.name, value)
+
+    def terms(self, variables: Variables) -> Terms:
+        """Say what sites are asked to compute.
+
+        Parameters
+        ----------
+        variables : Variables
+            What is known about the data.
+
+        Returns
+        -------
+        Terms
+            Asking for no more than the method needs.
+        """
+        votes, penalty = self.n_directions, self.penalty
+        held_out = isinstance(penalty, HoldOut)
+        return Terms(
+            n_features=len(variables.names),
+            kernel=self.kernel,
+            discrete=variables.discrete,
+            max_votes=votes.max_directions if isinstance(votes, Votes) else 0,
+            n_folds=penalty.folds if isinstance(penalty, Moments) else 0,
+            validation_fraction=float(penalty.fraction) if held_out else 0.0,
+            max_candidates=penalty.penalties if held_out else 0,
+            strict=variables.strict,
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Write all parameters as plain values.
+
+        Returns
+        -------
+        dict
+            From which ``Method(**settings)`` makes the same method again.
+        """
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: rule_text(value) if isinstance(value, RULES.get(name, ())) else value
+            for name, value in values.items()
+        }
+
+
+def rule_text(rule: Any) -> str:
+    """Write a way of choosing as text, with all its parameters.
+
+    Parameters
+    ----------
+    rule : object
+        One of the values of this module.
+
+    Returns
+    -------
+    str
+        Such as "moments(folds=5, penalties=20, min_ratio=0.15)", or "smooth".
+    """
+    given = {key: value for key, value in asdict(rule).items() if value is not None}
+    listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    name = type(rule).__name__.lower()
+    return f"{name}({listed})" if listed else name
+
+
+def read_parameter(name: str, value: Any) -> Any:
+    """Check one parameter of a method, and read it if it is text.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        As a user gave it.
+
+    Returns
+    -------
+    object
+        The value that a `Method` holds.
+
+    Raises
+    ------
+    InputError
+        Naming the choices there are.
+    """
+    if name in RULES:
+        return _read_rule(name, value)
+    if name == "refit":
+        if type(value).__name__ in ("bool", "bool_"):
+            return bool(value)
+        if not (_is_number(value, Real) and 0.0 < value < 1.0):
+            raise InputError(
+                f"refit must be true, false or a number between 0 and 1, got {value!r}"
+            )
+        return float(value)
+    if name == "standardize":
+        if type(value).__name__ not in ("bool", "bool_"):
+            raise InputError(f"standardize must be True or False, got {value!r}")
+        return bool(value)
+    return _share("tol", value)
+
+
+def _read_rule(name: str, value: Any) -> Any:
+    kinds = RULES[name]
+    if isinstance(value, kinds):
+        return value
+    if name == "n_directions" and _is_number(value, Integral) and value >= 1:
+        return int(value)
+    if name == "penalty" and _is_number(value, Real) and 0.0 < value < math.inf:
+        return float(value)
+    by_name = {kind.__name__.lower(): kind for kind in kinds}
+    word = str(value).lower()
+    if isinstance(value, str):
+        number = _as_number(value) if name in _NUMBERS else None
+        if number is not None:
+            return _read_rule(name, number)
+        match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", value)
+        word = match[1].lower() if match else word
+        if match and word in by_name:
+            return _make_rule(by_name[word], match[2] or "", value)
+    choices = [repr(one) for one in by_name] + (
+        [_NUMBERS[name]] if name in _NUMBERS else []
+    )
+    close = get_close_matches(word, by_name, n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(choices[:-1]) + f" or {choices[-1]}"
+    raise InputError(f"{name} must be {listed}, got {value!r}{hint}")
+
+
+def _make_rule(kind: type, arguments: str, text: str) -> Any:
+    """Read "folds=8, penalties=30": names and numbers, and nothing else."""
+    known = [one.name for one in fields(kind)]
+    given: dict[str, Any] = {}
+    for part in arguments.split(",") if arguments.strip() else ():
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*([-+.\w]+)\s*", part)
+        number = _as_number(match[2]) if match else None
+        if match is None or number is None or match[1] in given:
+            raise InputError(
+                f"{text!r} cannot be read: write parameters as name=number, such as "
+                f"{rule_text(kind())!r}"
+            )
+        given[match[1]] = number
+    for name in given:
+        if name not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InputError(
+                f"{text!r} has an unknown parameter {name!r}: {takes}{hint}"
+            )
+    return kind(**given)
+
+
+def _as_number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return None
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _set_whole(rule: Any, name: str, low: int) -> None:
+    """Check a whole number, and keep it as Python's own."""
+    value = getattr(rule, name)
+    if not (_is_number(value, Integral) and value >= low):
+        raise InputError(
+            f"{name} must be a whole number of at least {low}, got {value!r}"
+        )
+    object.__setattr__(rule, name, int(value))
+
+
+def _set_share(rule: Any, name: str) -> None:
+    object.__setattr__(rule, name, _share(name, getattr(rule, name)))
+
+
+def _share(name: str, value: Any) -> float:
+    if not (_is_number(value, Real) and 0.0 < value < 1.0):
+        raise InputError(f"{name} must be a number between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def _set_grid(rule: Moments | HoldOut) -> None:
+    _set_whole(rule, "penalties", 1)
+    _set_share(rule, "min_ratio")

@@ -1,0 +1,215 @@
+"""The one road from sums to a result: gather, select, estimate, report."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import numpy as np
+
+from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.estimation.directions import Estimate, estimate, orthonormal
+from fedsdr.exceptions import InputError
+from fedsdr.method import Method
+from fedsdr.questions import (
+    Adder,
+    CandidateErrors,
+    GapTotals,
+    MomentsOf,
+)
+from fedsdr.result import Result
+from fedsdr.selection import Evidence, Selection, select
+from fedsdr.solver import single_threaded_blas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """What the sites contributed, on a common scale.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Sums over the usable columns, divided by their scale.
+    usable : ndarray of bool, shape (n_features,)
+        Columns that vary at some site.
+    scale : ndarray of shape (n_features,)
+        What columns were divided by.
+    fills : ndarray or None
+        What gaps were filled with, in the order of `Variables.filled`.
+    """
+
+    evidence: Evidence
+    usable: Mask
+    scale: Vector
+    fills: Vector | None
+
+
+def run(
+    adder: Adder, method: Method, generator: np.random.Generator | None = None
+) -> Result:
+    """Fit a method to whatever rows an adder can reach.
+
+    The estimator, a study's coordinator and the command line all call this; they
+    differ in who adds.
+
+    Parameters
+    ----------
+    adder : Adder
+        Adds over the sites.
+    method : Method
+        Every parameter of the fit.
+    generator : numpy.random.Generator, optional
+        Decides between equally frequent votes.
+
+    Returns
+    -------
+    Result
+        With the method's parameters as its settings.
+    """
+    generator = np.random.default_rng(0) if generator is None else generator
+    with single_threaded_blas():
+        gathered = gather(adder, method)
+        selection = select(gathered.evidence, method, generator)
+        found = estimate(gathered.evidence.total, selection.solution, method)
+        return report(adder, method, gathered, selection, found)
+
+
+def gather(adder: Adder, method: Method) -> Gathered:
+    """Ask the sites for all sums that a method needs, and put them on a common scale.
+
+    Parameters
+    ----------
+    adder : Adder
+        Adds over the sites.
+    method : Method
+        Says which sums.
+
+    Returns
+    -------
+    Gathered
+        Sites are asked again only for validation errors, during selection.
+    """
+    variables = adder.variables
+    terms, places = method.terms(variables), variables.filled_places
+    fills = _pooled_means(adder(GapTotals(places))) if places else None
+    sums = adder(MomentsOf(terms, places, fills))
+    variances = np.diag(sums.parts["total"].sigma)
+    usable = variances > 1e-28 * variances.max(initial=0.0)
+    if not usable.any():
+        raise InputError(
+            "every column of X is constant at every site: there is nothing to reduce"
+        )
+    scale = np.where(usable & method.standardize, np.sqrt(variances), 1.0)
+
+    def ask_errors(bases: Sequence[Matrix]) -> Vector:
+        candidates = [_in_units(basis, usable, scale) for basis in bases]
+        return adder(CandidateErrors(terms, candidates, places, fills))
+
+    scaled = {
+        name: part.subset(usable).scaled(scale[usable])
+        for name, part in sums.parts.items()
+    }
+    counts = np.asarray(np.rint(sums.votes), dtype=int)
+    evidence = Evidence(
+        scaled["total"],
+        votes=tuple(np.repeat(np.arange(1, counts.size + 1), counts).tolist()),
+        folds=tuple(
+            (scaled[f"fit:{fold}"], scaled[f"held:{fold}"])
+            for fold in range(terms.n_folds)
+        ),
+        fitting=scaled.get("fitting"),
+        errors=ask_errors if terms.validation_fraction else None,
+    )
+    return Gathered(evidence, usable, scale, fills)
+
+
+def report(
+    adder: Adder,
+    method: Method,
+    gathered: Gathered,
+    selection: Selection,
+    found: Estimate,
+) -> Result:
+    """Write down what was found, in the units of the data.
+
+    Parameters
+    ----------
+    adder : Adder
+        Knows the names of the columns.
+    method : Method
+        What was asked for.
+    gathered : Gathered
+        What it was based on.
+    selection : Selection
+        With the certificate.
+    found : Estimate
+        Directions on the common scale.
+
+    Returns
+    -------
+    Result
+        Constant columns are never selected.
+    """
+    variables, total = adder.variables, gathered.evidence.total
+    support = np.zeros(len(variables.names), dtype=bool)
+    support[np.flatnonzero(gathered.usable)[found.support]] = True
+    settings = method.settings()
+    if gathered.fills is not None:
+        values = gathered.fills.tolist()
+        settings["filled_with"] = dict(zip(variables.filled, values, strict=True))
+    solution = selection.solution
+    directions = _in_units(found.directions, gathered.usable, gathered.scale)
+    return Result(
+        feature_names=variables.names,
+        directions=orthonormal(directions),
+        support=support,
+        eigenvalues=found.eigenvalues,
+        penalty=solution.penalty,
+        objective=solution.objective,
+        dual_bound=solution.dual_bound,
+        gap=solution.gap,
+        converged=solution.converged,
+        n_iter=max(solution.n_iter, 1),
+        n_rows=total.n_rows,
+        n_sites=total.n_sites,
+        scale=gathered.scale,
+        validation=selection.table,
+        settings=settings,
+        provenance=provenance(),
+    )
+
+
+def provenance() -> dict[str, str]:
+    """Record with which versions and when a result was made.
+
+    Returns
+    -------
+    dict
+        Versions and the time.
+    """
+    packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
+def _pooled_means(totals: Vector) -> Vector:
+    """Divide sums by counts, for columns whose gaps will be filled."""
+    counts, sums = np.split(totals, 2)
+    empty = int((counts < 0.5).sum())
+    if empty:
+        raise InputError(
+            f"{empty} column(s) to be filled with a mean have no value at any site: "
+            "leave them out of the study"
+        )
+    return sums / np.rint(counts)
+
+
+def _in_units(basis: Matrix, usable: Mask, scale: Vector) -> Matrix:
+    """Write directions on the common scale as coefficients of all columns."""
+    full = np.zeros((usable.size, basis.shape[1]))
+    full[usable] = basis / scale[usable, None]
+    return full

@@ -1,0 +1,344 @@
+"""Ways of choosing the penalty: from theory, given, or on rows held out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from fedsdr.arrays import Matrix
+from fedsdr.estimation.directions import leading_directions, refit_directions
+from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
+from fedsdr.method import HoldOut, Method, Moments
+from fedsdr.selection.evidence import Evidence, Selection
+from fedsdr.solver import Solution, penalty_grid, penalty_max, solve, solve_path
+from fedsdr.summaries.summary import Summary
+
+# Chance, over all variables together, that noise enters the directions found.
+ENTRY_LEVEL = 0.001
+# Factor by which the universal penalty is lowered until something passes.
+LOWERED = 0.8
+# Smallest penalty that is validated, over the universal one, and the relative gap of
+# the candidates: their ranking needs no more, and the one chosen is solved to `tol`.
+SMALLEST = 0.6
+VALIDATION_TOL = 1e-3
+
+
+def universal_penalty(n_features: int, n_rows: int) -> float:
+    r"""Penalty that scales like the noise of the kernel.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns d.
+    n_rows : int
+        Rows N over all sites.
+
+    Returns
+    -------
+    float
+        :math:`\rho = \frac12 \sqrt{\log d / N}` for columns of unit variance, the
+        paper's choice in its error-rate experiment.
+
+    Notes
+    -----
+    A noise variable enters a direction v (with :math:`v'\Sigma v = 1` and eigenvalue
+    :math:`\lambda`) once :math:`\rho < \sqrt{2 \log d\, \lambda (1 - \lambda) / N} /
+    |v|_1`. For :math:`\lambda = 1/2` and :math:`|v|_1 = \sqrt 2` that is this formula.
+    """
+    return float(0.5 * np.sqrt(np.log(max(n_features, 2)) / n_rows))
+
+
+def plug_in_penalty(summary: Summary, solution: Solution) -> float:
+    r"""Level below which noise enters all directions of a fit.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites, columns on a common scale.
+    solution : Solution
+        A first fit.
+
+    Returns
+    -------
+    float
+        :math:`\min_k z \sqrt{\lambda_k (1 - \lambda_k) / N} / |v_k|_1` with z the
+        normal quantile that none of d noise variables exceeds, but for 1 in 1000 fits.
+
+    Notes
+    -----
+    The minimum, because the level that a strong direction could do with would cost a
+    weak one its variables.
+    """
+    part = summary.subset(solution.active)
+    vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
+    values = np.clip(values[: vectors.shape[1]], 0.0, 1.0)
+    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_features)
+    levels = z * np.sqrt(values * (1 - values) / summary.n_rows)
+    return float((levels / np.abs(vectors).sum(axis=0)).min())
+
+
+def solve_universal(
+    total: Summary,
+    n_directions: int,
+    tol: float,
+    bic_choice: int,
+    known: Solution | None = None,
+) -> Selection:
+    """Solve with the universal penalty, lowered or raised where that is needed.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    n_directions : int
+        K.
+    tol : float
+        Relative gap.
+    bic_choice : int
+        What `bic_dimension` chooses for the same sums.
+    known : Solution, optional
+        A solution with K directions that may already have this penalty.
+
+    Returns
+    -------
+    Selection
+        With a warning if the signal is too weak for the universal penalty.
+    """
+    sigma, kernel, k = total.sigma, total.kernel, n_directions
+    rho = universal_penalty(total.n_features, total.n_rows)
+    first = known
+    if first is None or first.penalty != rho:
+        first = solve(sigma, kernel, k, rho, tol=tol)
+    needed = min(k, total.n_features)
+    lowered = first
+    while lowered.active.size < needed and rho > 1e-6 * penalty_max(kernel):
+        rho *= LOWERED
+        lowered = solve(sigma, kernel, k, rho, tol=tol)
+    table = (_line(first, "universal"),)
+    if lowered is not first:
+        warn_user(
+            f"the signal is weak: only {first.active.size} variable(s) pass the "
+            f"universal penalty {first.penalty:.3g}, so it was lowered to {rho:.3g}; "
+            "take what is selected for the strongest candidates, not for findings",
+            WeakSignalWarning,
+        )
+        return Selection(lowered, (*table, _line(lowered, "lowered")))
+    # Where BIC sees directions that were not established, their variables may stay.
+    if k >= bic_choice:
+        level = plug_in_penalty(total, first)
+        if level > first.penalty:
+            stricter = solve(sigma, kernel, k, level, tol=tol)
+            if stricter.active.size >= k:
+                return Selection(stricter, (*table, _line(stricter, "plug-in")))
+    return Selection(first, table)
+
+
+def solve_given(
+    total: Summary,
+    n_directions: int,
+    penalty: float,
+    tol: float,
+    known: Solution | None = None,
+) -> Selection:
+    """Solve with a penalty that the user gave.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    n_directions : int
+        K.
+    penalty : float
+        rho.
+    tol : float
+        Relative gap.
+    known : Solution, optional
+        A solution with K directions that may already have this penalty.
+
+    Returns
+    -------
+    Selection
+        An `InputError` if the penalty selects nothing.
+    """
+    solution = known
+    if solution is None or solution.penalty != penalty:
+        solution = solve(total.sigma, total.kernel, n_directions, penalty, tol=tol)
+    if solution.active.size == 0:
+        raise InputError(
+            f"penalty={penalty:g} selects no variable: from "
+            f"{penalty_max(total.kernel):.4g} on nothing is selected"
+        )
+    return Selection(solution, (_line(solution, "given"),))
+
+
+def solve_validated(evidence: Evidence, n_directions: int, method: Method) -> Selection:
+    """Choose the penalty on rows that the fit has not seen, and solve with it.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Sums on the common scale, with folds for `Moments`, with fitting rows and a way
+        to ask for errors for `HoldOut`.
+    n_directions : int
+        K.
+    method : Method
+        With either of them as its penalty.
+
+    Returns
+    -------
+    Selection
+        With one line per penalty of the grid.
+    """
+    total, rule, k = evidence.total, method.penalty, n_directions
+    grid = _grid(total, rule)
+    refit = method.refit is not False
+    columns: dict[str, Matrix]
+    if isinstance(rule, Moments):
+        scores = validate_by_moments(
+            evidence.folds, k, grid, refit=refit, tol=VALIDATION_TOL
+        )
+        mean = scores.mean(axis=0)
+        spread = scores.std(axis=0, ddof=1) if len(scores) > 1 else 0.0 * mean
+        best = int(np.argmax(mean))
+        columns = {"score": mean, "score_se": spread / np.sqrt(len(scores))}
+    else:
+        if evidence.fitting is None or evidence.errors is None:
+            raise InputError("penalty='holdout' needs the sites' validation errors")
+        _, bases = candidates_on_path(
+            evidence.fitting, k, grid, refit=refit, tol=VALIDATION_TOL
+        )
+        errors = evidence.errors(bases)
+        best = int(np.argmin(errors))
+        columns = {"error": errors}
+    solution = solve(total.sigma, total.kernel, k, grid[best], tol=method.tol)
+    table = tuple(
+        {
+            "step": type(rule).__name__.lower(),
+            "penalty": float(rho),
+            "n_directions": k,
+            **{name: float(values[i]) for name, values in columns.items()},
+            "chosen": i == best,
+        }
+        for i, rho in enumerate(grid)
+    )
+    return Selection(solution, table)
+
+
+def moment_score(directions: Matrix, held_out: Summary) -> float:
+    r"""Score directions on the summed moments of rows held out.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (d, K)
+        Candidate basis.
+    held_out : Summary
+        Sums over the sites' validation rows.
+
+    Returns
+    -------
+    float
+        :math:`\mathrm{tr}[(B'\Sigma_{val} B)^{-1} B' T_{val} B]`; larger is better.
+        Needs sums only and does not see the scale of y.
+    """
+    if directions.shape[1] == 0:
+        return 0.0
+    spread = directions.T @ held_out.sigma @ directions
+    moved = directions.T @ held_out.kernel @ directions
+    return float(np.trace(np.linalg.pinv(spread, hermitian=True) @ moved))
+
+
+def candidates_on_path(
+    summary: Summary,
+    n_directions: int,
+    penalties: Matrix,
+    *,
+    refit: bool,
+    tol: float,
+) -> tuple[tuple[Solution, ...], list[Matrix]]:
+    """Fit every penalty on some rows.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over the sites' fitting rows.
+    n_directions : int
+        K.
+    penalties : ndarray
+        Descending.
+    refit : bool
+        Whether the candidates are refitted, as what is reported will be.
+    tol : float
+        Relative gap.
+
+    Returns
+    -------
+    solutions : tuple of Solution
+        One a penalty.
+    directions : list of ndarray of shape (d, at most K)
+        Candidate bases; no columns where nothing was selected.
+    """
+    path = solve_path(summary.sigma, summary.kernel, n_directions, penalties, tol=tol)
+    bases = []
+    for solution in path:
+        if refit and solution.active.size:
+            basis = refit_directions(summary, solution.active, n_directions)[0]
+        else:
+            basis = solution.directions
+        bases.append(basis)
+    return path, bases
+
+
+def validate_by_moments(
+    folds: Sequence[tuple[Summary, Summary]],
+    n_directions: int,
+    penalties: Matrix,
+    *,
+    refit: bool,
+    tol: float,
+) -> Matrix:
+    """Score every penalty on every fold by held-out moments.
+
+    Parameters
+    ----------
+    folds : sequence of (Summary, Summary)
+        Sums over fitting and over held-out rows.
+    n_directions : int
+        K.
+    penalties : ndarray of shape (n_penalties,)
+        Descending.
+    refit : bool
+        Whether the candidates are refitted.
+    tol : float
+        Relative gap.
+
+    Returns
+    -------
+    ndarray of shape (n_folds, n_penalties)
+        Scores; larger is better.
+    """
+    scores = []
+    for fitting, held_out in folds:
+        _, bases = candidates_on_path(
+            fitting, n_directions, penalties, refit=refit, tol=tol
+        )
+        scores.append([moment_score(basis, held_out) for basis in bases])
+    return np.array(scores)
+
+
+def _grid(total: Summary, rule: Moments | HoldOut) -> Matrix:
+    """Penalties to validate, none so small that noise would come in by the dozen."""
+    universal = universal_penalty(total.n_features, total.n_rows)
+    floor = SMALLEST * universal / penalty_max(total.kernel)
+    ratio = min(max(rule.min_ratio, floor), 0.9)
+    return penalty_grid(total.kernel, rule.penalties, ratio)
+
+
+def _line(solution: Solution, step: str) -> dict[str, Any]:
+    return {
+        "step": step,
+        "penalty": solution.penalty,
+        "n_directions": solution.n_directions,
+        "n_selected": int(solution.active.size),
+        "chosen": True,
+    }
