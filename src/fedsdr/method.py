@@ -33,8 +33,17 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Auto:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UpTo:
+    """A way of choosing K that considers a few dimensions."""
+
+    max_directions: int = 5
+
+    def __post_init__(self) -> None:
+        _set_whole(self, "max_directions", 1)
+
+
+class Auto(_UpTo):
     """Add directions while each is more than noise on the variables selected.
 
     Parameters
@@ -43,14 +52,10 @@ class Auto:
         Largest dimension considered.
     """
 
-    max_directions: int = 5
-
-    def __post_init__(self) -> None:
-        _set_whole(self, "max_directions", 1)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Bic:
+class Bic(_UpTo):
     """Maximise the criterion eq2.14a on the pooled kernel.
 
     Parameters
@@ -59,14 +64,10 @@ class Bic:
         Largest dimension considered.
     """
 
-    max_directions: int = 5
-
-    def __post_init__(self) -> None:
-        _set_whole(self, "max_directions", 1)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
+class Votes(_UpTo):
     """Take the most frequent choice of the sites' own BIC, as the paper does.
 
     Parameters
@@ -75,10 +76,7 @@ class Votes:
         Largest dimension that a site may vote for.
     """
 
-    max_directions: int = 5
-
-    def __post_init__(self) -> None:
-        _set_whole(self, "max_directions", 1)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Universal:
     r"""Start from :math:`\frac12\sqrt{\log d / N}`, see `universal_penalty`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
     """Cross-validate the penalty on moments of rows held out.
 
@@ -106,11 +104,10 @@ class Moments:
 
     def __post_init__(self) -> None:
         _set_whole(self, "folds", 2)
-        _set_whole(self, "penalties", 1)
-        _set_share(self, "min_ratio")
+        _set_grid(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HoldOut:
     """Validate the penalty by kernel regression eq2.14 on rows held out (the paper).
 
@@ -130,8 +127,7 @@ class HoldOut:
 
     def __post_init__(self) -> None:
         _set_share(self, "fraction")
-        _set_whole(self, "penalties", 1)
-        _set_share(self, "min_ratio")
+        _set_grid(self)
 
 
 #: Ways of choosing, by parameter; the short name of a way is its class name in lower
@@ -460,3 +456,8 @@ def _share(name: str, value: Any) -> float:
     if not (_is_number(value, Real) and 0.0 < value < 1.0):
         raise InputError(f"{name} must be a number between 0 and 1, got {value!r}")
     return float(value)
+
+
+def _set_grid(rule: Moments | HoldOut) -> None:
+    _set_whole(rule, "penalties", 1)
+    _set_share(rule, "min_ratio")

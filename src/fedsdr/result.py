@@ -84,23 +84,23 @@ class Result:
 
         Parameters
         ----------
-        X : pandas.DataFrame or array-like of shape (n_rows, n_features)
-            A data frame needs the selected variables, in any order and among any other
-            columns; an array needs all columns of the fit, in order.
+        X : data frame or array-like of shape (n_rows, n_features)
+            A data frame (pandas, polars or Arrow) needs the selected variables, in any
+            order and among any other columns; an array needs all columns of the fit,
+            in order.
 
         Returns
         -------
         pandas.DataFrame or ndarray of shape (n_rows, n_directions)
-            Reduced variables; a data frame keeps the index of `X`.
+            Reduced variables; for pandas a data frame with the index of `X`.
 
         Raises
         ------
         InputError
             Naming the columns that are missing, not numbers, or have gaps.
         """
-        framed = hasattr(X, "columns") and hasattr(X, "index")
-        directions = self.directions[self.support]
-        if not framed:
+        names = getattr(X, "column_names", getattr(X, "columns", None))
+        if names is None:
             rows = np.asarray(X, dtype=np.float64)
             width = len(self.feature_names)
             if rows.ndim != 2 or rows.shape[1] != width:
@@ -108,25 +108,34 @@ class Result:
                     f"X must have the {width} columns of the fit, got shape "
                     f"{rows.shape}; with a data frame, names decide"
                 )
-            self._refuse_gaps(rows[:, self.support])
-            return rows[:, self.support] @ directions
-        missing = [name for name in self.selected if name not in X.columns]
+            rows = rows[:, self.support]
+        else:
+            rows = self._named_columns(X, list(names))
+        self._refuse_gaps(rows)
+        reduced = rows @ self.directions[self.support]
+        if names is None or not hasattr(X, "index"):
+            return reduced
+        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
+        return type(X)(reduced, index=X.index, columns=labels)
+
+    def _named_columns(self, X: Any, names: list[Any]) -> Matrix:
+        """Pick the selected variables out of a data frame."""
+        missing = [name for name in self.selected if name not in names]
         if missing:
             raise InputError(f"X has no column named {', '.join(map(repr, missing))}")
-        chosen = X[list(self.selected)]
-        if chosen.shape[1] != len(self.selected):
+        if any(names.count(name) > 1 for name in self.selected):
             raise InputError("X has two columns of the same name: rename one of them")
-        text = [
-            name
-            for name, kind in zip(chosen.columns, chosen.dtypes, strict=True)
-            if getattr(kind, "kind", "O") not in "iufb"
-        ]
-        if text:
-            raise InputError(f"column {text[0]!r} holds text: encode it first")
-        rows = chosen.to_numpy(dtype=np.float64)
-        self._refuse_gaps(rows)
-        names = [f"direction{k + 1}" for k in range(self.n_directions)]
-        return type(chosen)(rows @ directions, index=X.index, columns=names)
+        rows = np.empty((len(X), len(self.selected)))
+        for j, name in enumerate(self.selected):
+            column = X[name] if hasattr(X, "index") else np.asarray(X[name])
+            if getattr(column.dtype, "kind", "O") not in "iufb":
+                raise InputError(f"column {name!r} holds text: encode it first")
+            if isinstance(column, np.ndarray):
+                rows[:, j] = column
+            else:
+                # Columns that may have gaps write them as missing, not as NaN.
+                rows[:, j] = column.to_numpy(np.float64, na_value=np.nan)
+        return rows
 
     def _refuse_gaps(self, rows: Matrix) -> None:
         gaps: Mask = np.asarray(~np.isfinite(rows).all(axis=0))

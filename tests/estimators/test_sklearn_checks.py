@@ -15,6 +15,7 @@ from fedsdr import (
     FedSVD,
     LassoSIR,
     PaperFedSSIR,
+    Slices,
 )
 
 ESTIMATORS = [
@@ -24,7 +25,9 @@ ESTIMATORS = [
     FedSVD(),
     FedSVD(1, center="site", recover_rows=True, block_size=8, random_state=0),
     LassoSIR(),
-    LassoSIR(1, n_slices=5, screening=True, standardize=False, random_state=0),
+    LassoSIR(
+        1, kernel=Slices(number=5), screening=True, standardize=False, random_state=0
+    ),
     SIR(),
     SIR(n_directions=1, kernel="smooth"),
     SSIR(),

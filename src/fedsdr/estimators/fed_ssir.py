@@ -1,20 +1,15 @@
 """Federated sparse sliced inverse regression."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Self
-
-import numpy as np
-import pandas as pd
 
 from fedsdr.estimators.former_names import (
     fit_by_former_protocol,
     translate_parameters,
 )
 from fedsdr.estimators.reducer import Reducer, random_generator
-from fedsdr.method import Method, Variables
-from fedsdr.rows.memory_rows import OwnSites, split_sites
+from fedsdr.method import Method
 from fedsdr.run import run
-from fedsdr.summaries import is_discrete
 
 PROTOCOLS = ("sums", "secure")
 
@@ -166,13 +161,8 @@ class FedSSIR(Reducer):
         method = Method(**parameters)
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
-        rows, responses = self._validate(X, y)
         generator = random_generator(self.random_state)
-        own = split_sites(rows, responses, sites, generator)
-        variables = Variables(
-            self._feature_names(), is_discrete(responses), strict=len(own) == 1
-        )
-        adder = OwnSites(own, variables)
+        adder = self._own_sites(X, y, sites, generator)
         if self.protocol == "secure":
             from fedsdr.estimators.masked_sites import add_under_masks
 
@@ -180,15 +170,6 @@ class FedSSIR(Reducer):
         else:
             found = run(adder, method, generator)
             self.communication_ = adder.communication
-        settings = {"estimator": type(self).__name__, **found.settings}
-        settings |= {"protocol": self.protocol, "random_state": self.random_state}
-        self.result_ = replace(found, settings=settings)
-        self.directions_ = np.array(found.directions)
-        self.support_ = np.array(found.support)
-        self.eigenvalues_ = np.array(found.eigenvalues)
-        self.n_directions_ = self.directions_.shape[1]
-        self.penalty_ = found.penalty
+        self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
-        self.n_iter_ = found.n_iter
-        self.validation_ = pd.DataFrame(list(found.validation))
         return self

@@ -1,9 +1,11 @@
 """What all reducers share: transform, names, tags."""
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -14,7 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.estimators.checks import check_columns
-from fedsdr.summaries import check_target
+from fedsdr.method import Variables
+from fedsdr.result import Result
+from fedsdr.rows.memory_rows import OwnSites, split_sites
+from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.slicing import MIN_ROWS
 
 
@@ -26,6 +31,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     directions_: NDArray[np.float64]
+    support_: Any
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Reduce rows to the directions found.
@@ -56,6 +62,27 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
         )
         return rows, responses
+
+    def _own_sites(
+        self, X: Any, y: Any, sites: Any, generator: np.random.Generator
+    ) -> OwnSites:
+        """Check rows and responses, and group them by site."""
+        rows, responses = self._validate(X, y)
+        own = split_sites(rows, responses, sites, generator)
+        discrete, strict = is_discrete(responses), len(own) == 1
+        return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
+
+    def _adopt(self, found: Result, **settings: Any) -> None:
+        """Set the attributes that a result has."""
+        settings = {"estimator": type(self).__name__, **found.settings, **settings}
+        self.result_ = replace(found, settings=settings)
+        self.directions_ = np.array(found.directions)
+        self.support_ = np.array(found.support)
+        self.eigenvalues_ = np.array(found.eigenvalues)
+        self.n_directions_ = self.directions_.shape[1]
+        self.penalty_ = found.penalty
+        self.n_iter_ = found.n_iter
+        self.validation_ = pd.DataFrame(list(found.validation))
 
     def _feature_names(self) -> tuple[str, ...]:
         names = getattr(self, "feature_names_in_", None)

@@ -9,11 +9,9 @@ from fedsdr.estimation import leading_directions, orthonormal
 from fedsdr.estimators.former_names import translate_parameters
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Bic, Terms, Variables, read_parameter
+from fedsdr.method import Bic, Terms, read_parameter
 from fedsdr.questions import MomentsOf
-from fedsdr.rows import OwnSites, split_sites
 from fedsdr.selection import bic_dimension
-from fedsdr.summaries import is_discrete
 
 
 class SIR(Reducer):
@@ -83,13 +81,11 @@ class SIR(Reducer):
             Itself, fitted.
         """
         kernel = read_parameter("kernel", self.kernel)
-        rows, responses = self._validate(X, y)
-        own = split_sites(rows, responses, sites, np.random.default_rng(0))
-        n_rows, d = rows.shape
-        discrete, strict = is_discrete(responses), len(own) == 1
-        sites_sum = OwnSites(own, Variables(self._feature_names(), discrete))
-        terms = Terms(d, kernel, discrete=discrete, strict=strict)
+        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0))
+        d, variables = self.n_features_in_, sites_sum.variables
+        terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
         total = sites_sum(MomentsOf(terms)).parts["total"]
+        n_rows = total.n_rows
         if n_rows <= d:
             warn_user(
                 f"{n_rows} rows for {d} columns: SIR fits noise there, use SSIR",
@@ -99,7 +95,7 @@ class SIR(Reducer):
         if k == "bic" or isinstance(k, Bic):
             limit = k.max_directions if isinstance(k, Bic) else max(d - 1, 1)
             k = bic_dimension(total.kernel, n_rows, limit)
-        elif not isinstance(k, Integral) or not 1 <= k <= d:
+        elif not isinstance(k, Integral) or not 1 <= int(k) <= d:
             raise InputError(
                 f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
             )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fedsdr.estimators.fed_ssir import FedSSIR
+from fedsdr.estimators.former_names import translate_parameters
 
 
 class SSIR(FedSSIR):
@@ -72,5 +73,6 @@ class SSIR(FedSSIR):
             standardize=standardize,
             tol=tol,
             random_state=random_state,
-            **renamed,
         )
+        if renamed:
+            translate_parameters(self, renamed)

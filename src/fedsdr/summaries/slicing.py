@@ -57,7 +57,8 @@ class Slices:
             raise InputError("slices have a size or a number, not both")
         if self.size is None and self.number is None:
             object.__setattr__(self, "size", SLICE_SIZE)
-        for name, value in (("size", self.size), ("number", self.number)):
+        for name in ("size", "number"):
+            value: Any = getattr(self, name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:

@@ -6,8 +6,12 @@ from sklearn.linear_model import lasso_path
 from sklearn.preprocessing import StandardScaler
 
 from fedsdr import ConvergenceWarning
-from fedsdr.peers.lasso_sir import lasso
-from fedsdr.peers.lasso_sir.lasso_paths import cross_validate, fit_lasso, penalty_grids
+from fedsdr.peers.lasso_sir import lasso_paths
+from fedsdr.peers.lasso_sir.lasso_paths import (
+    choose_penalties,
+    fit_lasso,
+    penalty_grids,
+)
 from fedsdr.peers.lasso_sir.pseudo_responses import deal_folds
 
 
@@ -49,7 +53,7 @@ def test_the_penalty_is_that_of_plain_cross_validation(shape, seed, n_repeats):
     X, responses, rng = draw(*shape, seed)
     grids = penalty_grids(X, responses)
     folds = deal_folds(responses[:, 0], 5, n_repeats, rng)
-    chosen = cross_validate(X, responses, grids, folds)
+    chosen = choose_penalties(X, responses, grids, folds)
     for k, index in enumerate(chosen):
         errors = errors_of_plain_folds(X, responses[:, k], grids[k], folds)
         # Two penalties may be as good as each other to the digits of the fits.
@@ -92,7 +96,7 @@ def test_a_column_that_moves_in_one_fold_only(shape):
     X[:, 5] = np.where(folds[0] == 2, 1e3 * rng.normal(size=len(X)), 0.0)
     X[:, 5] -= X[:, 5].mean()
     grids = penalty_grids(X, responses)
-    chosen = cross_validate(X, responses, grids, folds)
+    chosen = choose_penalties(X, responses, grids, folds)
     X[:, 6] = 0.0
     coefficients = fit_lasso(X, responses, grids, chosen)
     assert np.isfinite(coefficients).all()
@@ -109,7 +113,7 @@ def test_near_copies_of_a_column_are_chosen_for_like_exact_ones(shape):
         X[:, 5] = X[:, 0] * (1 + difference * rng.normal(size=len(X)))
         X[:, 5] -= X[:, 5].mean()
         grids = penalty_grids(X, responses)
-        chosen.append(cross_validate(X, responses, grids, folds)[0])
+        chosen.append(choose_penalties(X, responses, grids, folds)[0])
         coefficients = fit_lasso(X, responses, grids, np.full(3, chosen[-1]))
         together = coefficients[[0, 5], 0] @ X.std(axis=0)[[0, 5]]
         assert together == pytest.approx(1.0, abs=0.2)
@@ -120,7 +124,7 @@ def test_near_copies_of_a_column_are_chosen_for_like_exact_ones(shape):
 def test_a_fit_that_stops_too_early_is_said(monkeypatch):
     X, responses, _ = draw(75, 8, seed=5)
     grids = penalty_grids(X, responses)
-    monkeypatch.setitem(lasso.ROUGH, "max_iter", 1)
-    monkeypatch.setitem(lasso.EXACT, "max_iter", 1)
+    monkeypatch.setitem(lasso_paths.ROUGH, "max_iter", 1)
+    monkeypatch.setitem(lasso_paths.EXACT, "max_iter", 1)
     with pytest.warns(ConvergenceWarning, match="near copies"):
         fit_lasso(X, responses, grids, np.array([60, 60, 60]))

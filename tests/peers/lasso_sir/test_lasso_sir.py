@@ -12,6 +12,7 @@ from fedsdr import (
     LassoSIR,
     SiteError,
     SiteWarning,
+    Slices,
     WeakSignalWarning,
 )
 from fedsdr.metrics import subspace_distance, support_rates
@@ -45,7 +46,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return LassoSIR(2, n_slices=10, random_state=0).fit(*data)
+    return LassoSIR(2, kernel=Slices(number=10), random_state=0).fit(*data)
 
 
 # --- against R ----------------------------------------------------------------------
@@ -55,7 +56,9 @@ def model(data):
 def test_what_r_found_lies_on_our_path(reference_folder, tag):
     X, y, given, chosen, _ = read_reference(reference_folder, tag)
     centred = X - X.mean(axis=0)
-    _, responses = pseudo_responses(centred, slice_labels(y, n_slices=10))
+    _, responses = pseudo_responses(
+        centred, slice_labels(y, Slices(number=10)), np.ones(10)
+    )
     for expected in (given, chosen):
         for k, beta in enumerate(expected.T):
             response = np.tile(responses[:, [k]], 60)
@@ -73,7 +76,7 @@ def test_what_r_found_lies_on_our_path(reference_folder, tag):
 def test_support_and_subspace_are_those_of_r(reference_folder, tag, seed):
     X, y, expected, _, _ = read_reference(reference_folder, tag)
     k, theirs = expected.shape[1], expected.any(axis=1)
-    model = LassoSIR(k, n_slices=10, random_state=seed).fit(X, y)
+    model = LassoSIR(k, kernel=Slices(number=10), random_state=seed).fit(X, y)
     assert subspace_distance(model.directions_, expected) < 0.1
     more, fewer = model.support_ & ~theirs, theirs & ~model.support_
     assert more.sum() + fewer.sum() <= 2
@@ -86,7 +89,10 @@ def test_the_dimension_is_that_of_r(reference_folder, tag, standardize):
     X, y, _, expected, k = read_reference(reference_folder, tag)
     for seed in range(3):
         model = LassoSIR(
-            n_slices=10, standardize=standardize, n_repeats=1, random_state=seed
+            kernel=Slices(number=10),
+            standardize=standardize,
+            n_repeats=1,
+            random_state=seed,
         ).fit(X, y)
         assert model.n_directions_ == k
         assert subspace_distance(model.directions_, expected) < 0.1
@@ -105,9 +111,9 @@ def test_attributes_fit_together(data, model):
     assert not model.directions_[~model.support_].any()
     assert model.support_[:4].all()
     assert model.n_directions_ == 2
-    assert model.eigenvalues_.shape == model.penalties_.shape == (2,)
+    assert model.eigenvalues_.shape == model.penalty_.shape == (2,)
     assert model.eigenvalues_[0] > model.eigenvalues_[1] > 0
-    assert (model.penalties_ > 0).all()
+    assert (model.penalty_ > 0).all()
     peaks = np.abs(model.coefficients_).argmax(axis=0)
     assert (model.coefficients_[peaks, [0, 1]] > 0).all()
     truth = np.zeros((12, 2))
@@ -132,7 +138,9 @@ def test_it_fits_in_a_pipeline(data):
 def test_the_order_of_rows_changes_nothing(data, model, rng):
     X, y = data
     order = rng.permutation(len(y))
-    other = LassoSIR(2, n_slices=10, random_state=0).fit(X[order], y[order])
+    other = LassoSIR(2, kernel=Slices(number=10), random_state=0).fit(
+        X[order], y[order]
+    )
     np.testing.assert_array_equal(other.support_, model.support_)
     np.testing.assert_allclose(other.coefficients_, model.coefficients_, atol=1e-6)
 
@@ -142,7 +150,7 @@ def test_the_order_of_tied_rows_does_not_change_slices(rng):
     y = np.round(2 * (X[:, 0] + X[:, 1]) + 0.3 * rng.normal(size=300), 0) / 2
     order = rng.permutation(300)
     first, second = (
-        LassoSIR(1, n_slices=8, random_state=0).fit(X[rows], y[rows])
+        LassoSIR(1, kernel=Slices(number=8), random_state=0).fit(X[rows], y[rows])
         for rows in (slice(None), order)
     )
     np.testing.assert_allclose(first.eigenvalues_, second.eigenvalues_, rtol=1e-12)
@@ -152,10 +160,10 @@ def test_the_order_of_tied_rows_does_not_change_slices(rng):
 def test_units_change_nothing_but_the_units(data, model, rng):
     X, y = data
     scale = 10.0 ** rng.uniform(-4, 4, size=12)
-    other = LassoSIR(2, n_slices=10, random_state=0).fit(X * scale, y)
+    other = LassoSIR(2, kernel=Slices(number=10), random_state=0).fit(X * scale, y)
     np.testing.assert_array_equal(other.support_, model.support_)
     np.testing.assert_allclose(other.eigenvalues_, model.eigenvalues_, rtol=1e-9)
-    np.testing.assert_allclose(other.penalties_, model.penalties_, rtol=1e-9)
+    np.testing.assert_allclose(other.penalty_, model.penalty_, rtol=1e-9)
     back = other.directions_ * scale[:, None]
     assert subspace_distance(back, model.directions_) < 1e-5
 
@@ -202,13 +210,15 @@ def test_more_columns_than_rows_with_and_without_screening(rng):
     X[:, 200] = 7.0
     y = 2 * X[:, 0] - 2 * X[:, 120] + 0.3 * rng.normal(size=100)
     truth = np.eye(250)[:, 0] - np.eye(250)[:, 120]
-    plain = LassoSIR(1, n_slices=5, random_state=0).fit(X, y)
+    plain = LassoSIR(1, kernel=Slices(number=5), random_state=0).fit(X, y)
     assert subspace_distance(plain.directions_, truth) < 0.5
-    screened = LassoSIR(1, n_slices=5, screening=True, random_state=0).fit(X, y)
+    screened = LassoSIR(1, kernel=Slices(number=5), screening=True, random_state=0).fit(
+        X, y
+    )
     assert subspace_distance(screened.directions_, truth) < 0.5
     means = np.array(
         [
-            (X - X.mean(axis=0))[slice_labels(y, n_slices=5) == h].mean(axis=0)
+            (X - X.mean(axis=0))[slice_labels(y, Slices(number=5)) == h].mean(axis=0)
             for h in range(5)
         ]
     )
@@ -219,7 +229,9 @@ def test_more_columns_than_rows_with_and_without_screening(rng):
 
 
 def test_screening_does_nothing_with_enough_rows(data, model):
-    screened = LassoSIR(2, n_slices=10, screening=True, random_state=0).fit(*data)
+    screened = LassoSIR(
+        2, kernel=Slices(number=10), screening=True, random_state=0
+    ).fit(*data)
     np.testing.assert_array_equal(screened.directions_, model.directions_)
 
 
@@ -230,10 +242,10 @@ def test_an_empty_direction_is_left_out_and_said(rng):
     X = rng.normal(size=(400, 5))
     y = X[:, 0] + 0.1 * rng.normal(size=400)
     with pytest.warns(WeakSignalWarning, match=r"direction\(s\) instead of 4"):
-        model = LassoSIR(4, n_slices=5, random_state=0).fit(X, y)
+        model = LassoSIR(4, kernel=Slices(number=5), random_state=0).fit(X, y)
     assert model.n_directions_ < 4
     assert model.coefficients_.shape == model.directions_.shape
-    assert model.penalties_.shape == model.eigenvalues_.shape == (model.n_directions_,)
+    assert model.penalty_.shape == model.eigenvalues_.shape == (model.n_directions_,)
     assert model.directions_.any(axis=0).all()
 
 
@@ -241,7 +253,7 @@ def test_nothing_selected_reports_what_enters_first_and_says_so():
     X = np.random.default_rng(3).normal(size=(400, 3))
     y = np.random.default_rng(4).normal(size=400)
     with pytest.warns(WeakSignalWarning, match="no variable at all"):
-        model = LassoSIR(1, n_slices=2, random_state=0).fit(X, y)
+        model = LassoSIR(1, kernel=Slices(number=2), random_state=0).fit(X, y)
     assert model.support_.sum() == 1
     assert model.n_directions_ == 1
 
@@ -249,12 +261,16 @@ def test_nothing_selected_reports_what_enters_first_and_says_so():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_directions": 0}, "n_directions must be one of 'auto'"),
-        ({"n_directions": "bic"}, "n_directions must be one of 'auto'"),
+        ({"n_directions": 0}, "n_directions must be 'auto' or a whole number"),
+        ({"n_directions": "atuo"}, "did you mean 'auto'"),
         ({"n_directions": 1.5}, "n_directions"),
         ({"n_directions": 13}, "from 1 to 12"),
-        ({"n_directions": 5, "n_slices": 5}, "from 1 to 4"),
-        ({"n_slices": 1}, "n_slices"),
+        ({"n_directions": 5, "kernel": "slices(number=5)"}, "from 1 to 4"),
+        ({"kernel": "slice"}, "got 'slice': did you mean 'slices'"),
+        ({"kernel": "slices(number=1)"}, "whole number of at least 2, got 1"),
+        ({"kernel": "smooth"}, r"must be Slices, such as .* knows no other, got 'smo"),
+        ({"standardize": "no"}, "standardize must be True or False"),
+        ({"screening": 1}, "screening must be True or False"),
         ({"n_folds": 1}, "n_folds"),
         ({"n_repeats": 0}, "n_repeats"),
         ({"max_directions": 0}, "max_directions"),
@@ -284,9 +300,29 @@ def test_constant_columns(data, model):
     with pytest.raises(InputError, match="every column of X is constant"):
         LassoSIR().fit(np.full((500, 3), 0.1), y)
     wider = np.column_stack([np.full(500, -1e6 / 3), X])
-    other = LassoSIR(2, n_slices=10, random_state=0).fit(wider, y)
+    other = LassoSIR(2, kernel=Slices(number=10), random_state=0).fit(wider, y)
     np.testing.assert_allclose(other.directions_[1:], model.directions_, atol=1e-6)
     assert not other.support_[0]
+
+
+def test_text_columns_and_column_names_as_labels(data):
+    X, y = data
+    frame = pd.DataFrame(X).add_prefix("x")
+    with pytest.raises(InputError, match="column 'sex' holds text: encode it first"):
+        LassoSIR().fit(frame.assign(sex="f"), y)
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
+        LassoSIR().fit(frame, y, sites="ward")
+
+
+def test_former_names_work_and_warn(data, model):
+    with pytest.warns(FutureWarning, match=r"write kernel=Slices\(.*number=10"):
+        former = LassoSIR(2, n_slices=10, random_state=0)
+    former.fit(*data)
+    np.testing.assert_array_equal(former.coefficients_, model.coefficients_)
+    with pytest.warns(FutureWarning, match="penalties_ is called penalty_ now"):
+        np.testing.assert_array_equal(former.penalties_, model.penalty_)
+    with pytest.raises(TypeError, match=r"no parameter 'screenin'.* 'screening'"):
+        LassoSIR(screenin=True)
 
 
 def test_few_rows_mean_fewer_slices_and_folds(rng):

@@ -16,14 +16,17 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
 )
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_features", [3, 30])
-def test_pseudo_responses_are_the_formula(rng, n_features):
+def test_pseudo_responses_are_the_formula(rng, n_features, weighted):
     X = rng.normal(size=(60, n_features))
     X -= X.mean(axis=0)
     labels = np.sort(rng.permutation(np.arange(60) % 7))
-    eigenvalues, responses = pseudo_responses(X, labels)
+    weights = rng.uniform(0.5, 2.0, size=7) if weighted else np.ones(7)
+    eigenvalues, responses = pseudo_responses(X, labels, weights)
     means = np.array([X[labels == h].mean(axis=0) for h in range(7)])
-    values, vectors = np.linalg.eigh(means.T @ means / 7)
+    kernel = (means.T * weights**2) @ means / 7
+    values, vectors = np.linalg.eigh(kernel)
     rank = min(n_features, 6)
     assert eigenvalues.shape == (min(n_features, 7),)
     assert responses.shape == (60, rank)
@@ -37,7 +40,7 @@ def test_pseudo_responses_are_the_formula(rng, n_features):
 def test_equal_means_leave_nothing_to_find():
     X = np.array([[1.0], [-1.0], [1.0], [-1.0]])
     with pytest.raises(InputError, match="same mean in every slice"):
-        pseudo_responses(X, np.array([0, 0, 1, 1]))
+        pseudo_responses(X, np.array([0, 0, 1, 1]), np.ones(2))
 
 
 def test_screening_keeps_columns_whose_slice_means_vary(rng):

@@ -16,7 +16,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
     solve_as_shipped,
     solve_certified,
 )
-from fedsdr.summaries import summarize
+from fedsdr.summaries import Slices, summarize
 
 PENALTIES = (0.1, 0.2, 0.3)
 
@@ -98,7 +98,9 @@ def test_directions_without_an_eigenvalue_are_left_out() -> None:
 
 def test_both_ways_of_fitting_keep_the_order_of_the_penalties(rng) -> None:
     X = rng.normal(size=(400, 5))
-    summary = summarize(X, X[:, 0] + 0.5 * rng.normal(size=400), n_slices=5)
+    summary = summarize(
+        X, X[:, 0] + 0.5 * rng.normal(size=400), kernel=Slices(number=5)
+    )
     exact = solve_certified(summary, 1, PENALTIES, tol=1e-8, max_iter=5000)
     shipped = solve_as_shipped(summary, 1, PENALTIES, tol=1e-7, max_iter=5000)
     for one, other in zip(exact, shipped, strict=True):
@@ -112,7 +114,7 @@ def test_both_ways_of_fitting_keep_the_order_of_the_penalties(rng) -> None:
 
 def test_a_met_rule_is_not_enough_to_count_as_converged(rng) -> None:
     X = rng.normal(size=(100, 5)) * [1, 1, 1, 1, 20]
-    summary = summarize(X, X[:, 0] + X[:, 1], n_slices=5)
+    summary = summarize(X, X[:, 0] + X[:, 1], kernel=Slices(number=5))
     fits = solve_as_shipped(summary, 1, PENALTIES, tol=1e-3, max_iter=50)
     assert fits[-1].n_iter < 50
     assert fits[-1].gap > 0.1
@@ -122,7 +124,9 @@ def test_a_met_rule_is_not_enough_to_count_as_converged(rng) -> None:
 def test_covariances_are_those_that_r_was_given(reference_folder) -> None:
     for tag in ("linear", "ratio"):
         table = np.loadtxt(reference_folder / f"{tag}_data.csv", delimiter=",")
-        found = covariances(summarize(table[:, 1:], table[:, 0], n_slices=10))
+        found = covariances(
+            summarize(table[:, 1:], table[:, 0], kernel=Slices(number=10))
+        )
         for matrix, name in zip(found, ("sigma", "kernel"), strict=True):
             file = reference_folder / f"{tag}_ssir_{name}.csv"
             expected = np.loadtxt(file, delimiter=",")

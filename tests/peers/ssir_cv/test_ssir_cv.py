@@ -7,7 +7,15 @@ import sklearn
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from fedsdr import SSIRCV, ConvergenceWarning, InputError, SiteError, WeakSignalWarning
+from fedsdr import (
+    SSIRCV,
+    ConvergenceWarning,
+    InputError,
+    SiteError,
+    Slices,
+    Smooth,
+    WeakSignalWarning,
+)
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.peers.ssir_cv.shipped_admm import solve_shipped
 from fedsdr.simulate import Simulation, make_setting
@@ -234,6 +242,20 @@ def test_an_exact_solution_that_was_not_reached_is_told(shifted) -> None:
     assert model.n_iter_ <= 37 * 20
 
 
+def test_slices_are_a_value_and_their_former_name_warns(rng) -> None:
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    fixed = {"penalties": [0.5], "random_state": 0}
+    by_number = SSIRCV(1, kernel=Slices(number=4), **fixed).fit(X, y)
+    by_size = SSIRCV(1, kernel="slices", **fixed).fit(X, y)
+    with pytest.warns(FutureWarning, match=r"write kernel=Slices\(.*number=4"):
+        former = SSIRCV(1, n_slices=4, **fixed)
+    np.testing.assert_array_equal(former.fit(X, y).directions_, by_number.directions_)
+    # Sixty-four rows outside of a fold: three slices of 20, not four.
+    assert by_size.validation_.error[0] != by_number.validation_.error[0]
+    np.testing.assert_array_equal(by_size.directions_, by_number.directions_)
+
+
 def test_the_former_name_of_the_table_works_and_warns(rng) -> None:
     X = rng.normal(size=(60, 3))
     model = SSIRCV(1, penalties=[0.5], random_state=0)
@@ -257,7 +279,9 @@ def test_routing_hands_sites_through_a_pipeline(shifted) -> None:
     [
         ({"max_directions": 0}, "max_directions must be a whole number of at least 1"),
         ({"max_directions": True}, "max_directions must be a whole number"),
-        ({"n_slices": 1}, "n_slices must be a whole number of at least 2"),
+        ({"kernel": "slices(number=1)"}, "whole number of at least 2, got 1"),
+        ({"kernel": "slcies"}, "got 'slcies': did you mean 'slices'"),
+        ({"kernel": Smooth()}, "must be Slices, such as"),
         ({"n_folds": 2.5}, "n_folds must be a whole number of at least 2"),
         ({"max_iter": 0}, "max_iter must be None or a whole number of at least 1"),
         ({"tol": 0.0}, "tol must be None or a number above 0"),
@@ -283,7 +307,7 @@ def test_rows_that_cannot_be_used(rng) -> None:
         SSIRCV().fit(np.ones((30, 3)), X[:, 0])
     with pytest.raises(InputError, match="one label for each of the 30 rows"):
         SSIRCV().fit(X, X[:, 0], sites=np.zeros(29))
-    with pytest.raises(InputError, match=r"pass X\['ward'\] instead of 'ward'"):
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
         SSIRCV().fit(X, X[:, 0], sites="ward")
     with pytest.raises(InputError, match="column 'sex' holds text: encode it first"):
         SSIRCV().fit(pd.DataFrame({"sex": ["f", "m"] * 15}), X[:, 0])

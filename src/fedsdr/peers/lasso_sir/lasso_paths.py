@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from typing import Any, Self
-from warnings import catch_warnings, simplefilter, warn
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
+from fedsdr.exceptions import warn_user
 
 #: Penalties on a path, and the smallest over the largest: the second ratio is for fewer
 #: rows than columns. A path ends early where a fit explains this share of its response.
@@ -39,7 +40,7 @@ def penalty_grids(rows: Matrix, responses: Matrix) -> Matrix:
     rows : ndarray of shape (n_rows, n_features)
         Centred columns of any unit; constant ones are zero.
     responses : ndarray of shape (n_rows, n_responses)
-        One lasso a column.
+        One lasso per column.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def penalty_grids(rows: Matrix, responses: Matrix) -> Matrix:
     return np.outer(largest, smallest ** np.linspace(0.0, 1.0, N_PENALTIES))
 
 
-def cross_validate(
+def choose_penalties(
     rows: Matrix, responses: Matrix, grids: Matrix, folds: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Find the penalty of smallest prediction error for every response.
@@ -66,7 +67,7 @@ def cross_validate(
     rows : ndarray of shape (n_rows, n_features)
         Centred columns of any unit; constant ones are zero.
     responses : ndarray of shape (n_rows, n_responses)
-        One lasso a column.
+        One lasso per column.
     grids : ndarray of shape (n_responses, n_penalties)
         Penalties to try, descending.
     folds : ndarray of shape (n_repeats, n_rows), int
@@ -121,7 +122,7 @@ def fit_lasso(
     rows : ndarray of shape (n_rows, n_features)
         Centred columns of any unit; constant ones are zero.
     responses : ndarray of shape (n_rows, n_responses)
-        One lasso a column.
+        One lasso per column.
     grids : ndarray of shape (n_responses, n_penalties)
         Penalties, descending.
     chosen : ndarray of shape (n_responses,), int
@@ -145,11 +146,10 @@ def fit_lasso(
         if gaps[0] > ROUGH["tol"]:
             from fedsdr.exceptions import ConvergenceWarning
 
-            warn(
+            warn_user(
                 f"a lasso stopped at a relative duality gap of {gaps[0]:.1g}: some "
                 "columns of X may be near copies of each other; drop one of them",
                 ConvergenceWarning,
-                stacklevel=4,
             )
     return columns / spread[:, None]
 

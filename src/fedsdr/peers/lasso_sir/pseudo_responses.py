@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.kernels import group_means
 from fedsdr.summaries.slicing import dense_ranks
@@ -13,9 +13,9 @@ RANK = 1e-10
 
 
 def pseudo_responses(
-    rows: Matrix, labels: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], Matrix]:
-    r"""Give every row one response a direction, by the slice that it is in.
+    rows: Matrix, labels: NDArray[np.intp], weights: Vector
+) -> tuple[Vector, Matrix]:
+    r"""Give every row one response per direction, by the slice that it is in.
 
     Parameters
     ----------
@@ -23,23 +23,29 @@ def pseudo_responses(
         Centred rows.
     labels : ndarray of shape (n_rows,), int
         Slice of each row, 0, 1, ..., H - 1.
+    weights : ndarray of shape (H,)
+        Square root of what each slice counts, relative to 1 / H.
 
     Returns
     -------
     eigenvalues : ndarray of shape (min(n_features, H),)
-        Of the covariance of slice means, every slice counting alike; descending.
+        Of the weighted covariance of slice means, descending.
     responses : ndarray of shape (n_rows, rank)
         One column for each eigenvalue that is not zero.
 
     Notes
     -----
     .. math:: \tilde y_i = m_h' \eta_i / \lambda_i , \qquad
-              \frac{1}{H} \sum_h m_h m_h' = \sum_i \lambda_i \eta_i \eta_i' .
+              \frac{1}{H} \sum_h w_h^2 m_h m_h' = \sum_i \lambda_i \eta_i \eta_i' .
 
-    The weighted mean of slice means is zero, so the rank is at most H - 1.
+    The slice means of one site average to zero, so its rank is less than its number of
+    slices. With slices of equal size within a site, and sites that count as much as
+    they have rows, regressing :math:`\tilde y_i` on the rows solves
+    :math:`\hat\Sigma \beta_i = \eta_i`.
     """
     means, _ = group_means(rows, labels)
-    left, lengths, _ = np.linalg.svd(means, full_matrices=False)
+    scale = weights[:, None]
+    left, lengths, _ = np.linalg.svd(means * scale, full_matrices=False)
     rank = int((lengths > RANK * lengths[0]).sum())
     if rank == 0:
         raise InputError(
@@ -47,7 +53,7 @@ def pseudo_responses(
             "find: sliced inverse regression cannot help with these data"
         )
     eigenvalues = lengths**2 / len(means)
-    by_slice = left[:, :rank] * lengths[:rank] / eigenvalues[:rank]
+    by_slice = left[:, :rank] * lengths[:rank] / eigenvalues[:rank] / scale
     return eigenvalues, by_slice[labels]
 
 

@@ -3,17 +3,12 @@
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
-import pandas as pd
-
 from fedsdr.estimators.checks import check_number
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import InputError
-from fedsdr.method import Auto, Bic, Method, Moments, Variables
+from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
-from fedsdr.rows import split_sites
 from fedsdr.solver import single_threaded_blas
-from fedsdr.summaries import is_discrete
 
 
 class PaperFedSSIR(Reducer):
@@ -133,25 +128,13 @@ class PaperFedSSIR(Reducer):
             Itself, fitted.
         """
         method = self._method()
-        rows, responses = self._validate(X, y)
         generator = random_generator(self.random_state)
-        parts = split_sites(rows, responses, sites, generator)
-        variables = Variables(
-            self._feature_names(), is_discrete(responses), strict=len(parts) == 1
-        )
-        run = PaperRun(method.terms(variables), method, int(self.max_iter))
+        own = self._own_sites(X, y, sites, generator)
+        run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
         with single_threaded_blas():
-            found, self.communication_ = run.fit(parts, generator)
-        settings = {"estimator": type(self).__name__, **method.settings()}
-        settings |= {"max_iter": self.max_iter, "random_state": self.random_state}
-        self.result_ = literal_result(found, self._feature_names(), settings)
-        self.directions_ = np.array(self.result_.directions)
-        self.support_ = np.array(self.result_.support)
-        self.eigenvalues_ = np.array(self.result_.eigenvalues)
-        self.n_directions_ = self.directions_.shape[1]
-        self.penalty_ = self.result_.penalty
-        self.validation_ = pd.DataFrame(list(self.result_.validation))
-        self.n_iter_ = found["validation"][-1]["n_iter"]
+            found, self.communication_ = run.fit(own.rows, generator)
+        result = literal_result(found, self._feature_names(), method.settings())
+        self._adopt(result, max_iter=self.max_iter, random_state=self.random_state)
         return self
 
     def _method(self) -> Method:

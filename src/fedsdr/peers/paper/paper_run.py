@@ -1,5 +1,6 @@
 """The paper's protocol, run from its first message to a result."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,7 @@ class PaperRun:
 
     def fit(
         self,
-        parts: dict[str, MemoryRows],
+        parts: Mapping[str, MemoryRows],
         generator: np.random.Generator,
         transcript: Transcript | None = None,
     ) -> tuple[dict[str, Any], Communication]:
@@ -99,6 +100,7 @@ class PaperRun:
             "n_rows": sum(counts.values()),
             "n_sites": len(counts),
             "scale": scale,
+            "n_iter": fit.n_iter,
             "validation": (*rows, *more, _row(fit)),
         }
         traffic = {name: keep.bytes_of(name) for name in parts}

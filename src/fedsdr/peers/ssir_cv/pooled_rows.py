@@ -31,15 +31,15 @@ class PooledRows:
         Centred, see `pool`.
     y : ndarray of shape (n_rows,)
         Responses.
-    n_slices : int
-        Slices of a continuous response.
+    slices : Slices
+        Size or number of the slices of a continuous response.
     discrete : bool
         Whether y holds classes.
     """
 
     X: Matrix
     y: NDArray[Any]
-    n_slices: int
+    slices: Slices
     discrete: bool
 
     def summary(self) -> Summary:
@@ -91,13 +91,13 @@ class PooledRows:
         return summarize(
             X,
             y,
-            kernel=Slices(number=self.n_slices),
+            kernel=self.slices,
             target="classes" if self.discrete else "continuous",
             **options,
         )
 
 
-def pool(X: Matrix, y: NDArray[Any], sites: Any, n_slices: int) -> PooledRows:
+def pool(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> PooledRows:
     """Put the rows of all sites together.
 
     Parameters
@@ -109,8 +109,8 @@ def pool(X: Matrix, y: NDArray[Any], sites: Any, n_slices: int) -> PooledRows:
     sites : array-like of shape (n_rows,) or None
         Label of each row's site. Rows are centred on the mean of their site, or of all
         rows if not given.
-    n_slices : int
-        Slices of a continuous response.
+    slices : Slices
+        Size or number of the slices of a continuous response.
 
     Returns
     -------
@@ -120,4 +120,4 @@ def pool(X: Matrix, y: NDArray[Any], sites: Any, n_slices: int) -> PooledRows:
     centred = np.empty_like(X)
     for _, rows in group_by_site(sites, len(X)):
         centred[rows] = X[rows] - X[rows].mean(axis=0)
-    return PooledRows(centred, y, n_slices, is_discrete(y))
+    return PooledRows(centred, y, slices, is_discrete(y))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
+from fedsdr.estimators.former_names import translate_parameters
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.estimators.renamed import renamed_attribute
 from fedsdr.exceptions import (
@@ -18,6 +19,7 @@ from fedsdr.exceptions import (
     WeakSignalWarning,
     warn_user,
 )
+from fedsdr.peers.slice_kernels import read_slices
 from fedsdr.peers.ssir_cv.cross_validation import CrossValidation, cross_validate
 from fedsdr.peers.ssir_cv.penalised_fits import (
     Fit,
@@ -47,8 +49,9 @@ class SSIRCV(Reducer):
         Largest K considered.
     penalties : sequence of float or None, default=None
         Multiples of :math:`\sqrt{\log d / n}`; 0.2, 0.7, ..., 2.7 if not given.
-    n_slices : int, default=5
-        Slices of a continuous response; classes are slices of their own.
+    kernel : str or Slices, default="slices(number=5)"
+        Slices of a continuous response over all rows, by their number or their size,
+        ``Slices(size=20)``. Classes are slices of their own.
     n_folds : int, default=5
         Parts that are held out in turn.
     as_shipped : bool, default=False
@@ -63,6 +66,8 @@ class SSIRCV(Reducer):
         Iterations of one fit at most: 5,000, as shipped 1,000.
     random_state : int, RandomState instance, Generator or None, default=None
         Deals rows to folds.
+    **renamed : object
+        Parameters of version 0.1, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -140,23 +145,26 @@ class SSIRCV(Reducer):
         max_directions: int = 3,
         *,
         penalties: Any = None,
-        n_slices: int = 5,
+        kernel: Any = "slices(number=5)",
         n_folds: int = 5,
         as_shipped: bool = False,
         tol: float | None = None,
         cv_tol: float | None = None,
         max_iter: int | None = None,
         random_state: Any = None,
+        **renamed: Any,
     ) -> None:
         self.max_directions = max_directions
         self.penalties = penalties
-        self.n_slices = n_slices
+        self.kernel = kernel
         self.n_folds = n_folds
         self.as_shipped = as_shipped
         self.tol = tol
         self.cv_tol = cv_tol
         self.max_iter = max_iter
         self.random_state = random_state
+        if renamed:
+            translate_parameters(self, renamed)
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Choose K and the penalty, and find the directions.
@@ -177,7 +185,8 @@ class SSIRCV(Reducer):
             Itself, fitted.
         """
         multiples = _check_parameters(self)
-        pooled = pool(*self._validate(X, y), sites, self.n_slices)
+        slices = read_slices(self.kernel)
+        pooled = pool(*self._validate(X, y), sites, slices)
         total = pooled.summary()
         if not total.scatter.any():
             raise InputError("every column of X is constant: nothing to reduce")
@@ -258,7 +267,7 @@ class SSIRCV(Reducer):
 
 def _check_parameters(model: SSIRCV) -> Sequence[float]:
     """Complain about parameters out of range; return the penalties, ascending."""
-    for name, low in (("max_directions", 1), ("n_slices", 2), ("n_folds", 2)):
+    for name, low in (("max_directions", 1), ("n_folds", 2)):
         check_number(name, getattr(model, name), Integral, low=low)
     check_number("max_iter", model.max_iter, Integral, low=1, optional=True)
     for name in ("tol", "cv_tol"):

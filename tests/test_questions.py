@@ -1,0 +1,328 @@
+"""Sums over sites: as values, as vectors, and as requests that may be hostile."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedsdr.exceptions import InputError, Refusal
+from fedsdr.method import Pairs, Slices, Smooth, Terms, Variables
+from fedsdr.protocols.wire import decode, encode
+from fedsdr.questions import (
+    CandidateErrors,
+    GapTotals,
+    MomentsOf,
+    MomentSums,
+    Question,
+    read_question,
+)
+from fedsdr.rows import MemoryRows, OwnSites
+from fedsdr.selection import bic_dimension
+from fedsdr.summaries import prediction_errors, summarize
+
+D = 3
+EVERYTHING = {
+    "max_votes": 2,
+    "n_folds": 2,
+    "validation_fraction": 0.25,
+    "max_candidates": 4,
+}
+
+
+def site(seed: int, n_rows: int) -> MemoryRows:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, D)) + rng.normal(size=D)
+    y = X[:, 0] + 0.3 * rng.normal(size=n_rows)
+    return MemoryRows(X, y, np.random.default_rng([seed, 1]), f"site {seed}")
+
+
+def three_sites() -> dict[str, MemoryRows]:
+    return {f"site {seed}": site(seed, 30 + 7 * seed) for seed in range(3)}
+
+
+def assert_same(found: MomentSums, expected: MomentSums) -> None:
+    assert list(found.parts) == list(expected.parts)
+    np.testing.assert_array_equal(found.votes, expected.votes)
+    for name, part in found.parts.items():
+        other = expected.parts[name]
+        assert (part.n_rows, part.n_sites) == (other.n_rows, other.n_sites)
+        assert part.freedom == pytest.approx(other.freedom, rel=1e-12)
+        assert part.freedom_squared == pytest.approx(other.freedom_squared, rel=1e-12)
+        assert part.allclose(other)
+
+
+# --- values and vectors ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(size=5), Pairs()])
+@pytest.mark.parametrize("asked", [{}, {"max_votes": 2}, {"n_folds": 3}, EVERYTHING])
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(20, 60))
+def test_moments_survive_the_journey(kernel, asked, seed: int, n_rows: int) -> None:
+    question = MomentsOf(Terms(D, kernel, **asked))
+    value = question.compute(site(seed, n_rows))
+    vector = question.pack(value)
+    assert vector.shape == (question.n_values,)
+    assert vector.dtype == np.float64
+    back = question.unpack(vector)
+    for name, part in value.parts.items():
+        np.testing.assert_array_equal(back.parts[name].scatter, part.scatter)
+        np.testing.assert_array_equal(back.parts[name].between, part.between)
+    assert_same(back, value)
+    np.testing.assert_array_equal(question.pack(back), vector)
+
+
+@settings(max_examples=15)
+@given(sizes=st.lists(st.integers(20, 60), min_size=2, max_size=5))
+def test_the_sum_of_vectors_is_the_vector_of_the_sum(sizes: list[int]) -> None:
+    question = MomentsOf(Terms(D, **EVERYTHING))
+    values = [question.compute(site(i, n_rows)) for i, n_rows in enumerate(sizes)]
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    packed = sum(question.pack(value) for value in values)
+    np.testing.assert_allclose(packed, question.pack(total), rtol=1e-13, atol=1e-13)
+    assert_same(question.unpack(packed), total)
+    assert total.votes.sum() == len(sizes)
+    assert total.parts["total"].n_rows == sum(sizes)
+
+
+def test_numbers_of_a_sum_are_counted() -> None:
+    one = 4 + 2 * (D * (D + 1) // 2)
+    assert MomentsOf(Terms(D)).n_values == one
+    assert MomentsOf(Terms(D, n_folds=3, max_votes=5)).n_values == 7 * one + 5
+    assert MomentsOf(Terms(D, validation_fraction=0.1)).n_values == 2 * one
+    assert GapTotals((0, 2)).n_values == 4
+    assert CandidateErrors(Terms(D), [np.eye(D)] * 3).n_values == 3
+
+
+# --- adding ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(size=6), Pairs()])
+def test_adding_over_own_sites_equals_a_slow_reference(kernel) -> None:
+    sites = three_sites()
+    terms = Terms(D, kernel, **EVERYTHING)
+    adder = OwnSites(sites, Variables(("a", "b", "c")))
+    found = adder(MomentsOf(terms))
+
+    def parts_of(rows: MemoryRows, name: str) -> tuple[np.ndarray, np.ndarray]:
+        if name == "total":
+            kept = np.ones(rows.n_rows, dtype=bool)
+        elif name == "fitting":
+            kept = ~rows.hold_out(terms)
+        else:
+            use, fold = name.split(":")
+            held = rows._assign(terms.n_folds) == int(fold)
+            kept = held if use == "held" else ~held
+        return rows.X[kept], rows.y[kept]
+
+    for name in terms.parts:
+        expected = sum(
+            summarize(*parts_of(rows, name), kernel=kernel, target="continuous")
+            for rows in sites.values()
+        )
+        assert found.parts[name].allclose(expected), name
+    votes = np.zeros(2)
+    for rows in sites.values():
+        own = summarize(rows.X, rows.y, kernel=kernel, target="continuous")
+        votes[bic_dimension(own.kernel, own.n_rows, 2) - 1] += 1
+    np.testing.assert_array_equal(found.votes, votes)
+
+
+def test_errors_are_added_over_the_rows_held_out() -> None:
+    sites, rng = three_sites(), np.random.default_rng(3)
+    terms = Terms(D, **EVERYTHING)
+    bases = [rng.normal(size=(D, k)) for k in (1, 0, 2)]
+    adder = OwnSites(sites, Variables(("a", "b", "c")))
+    expected = np.zeros(3)
+    for rows in sites.values():
+        held = rows.hold_out(terms)
+        fitting, valid = (rows.X[~held], rows.y[~held]), (rows.X[held], rows.y[held])
+        errors = prediction_errors(fitting, valid, bases, discrete=False)
+        expected += errors / held.sum()
+    np.testing.assert_allclose(adder(CandidateErrors(terms, bases)), expected)
+
+
+def test_gaps_are_counted_added_and_filled() -> None:
+    sites = three_sites()
+    for rows in sites.values():
+        rows.X[::5, 1] = np.nan
+    everything = np.vstack([rows.X for rows in sites.values()])
+    adder = OwnSites(sites, Variables(("a", "b", "c"), filled=("b",)))
+    totals = adder(GapTotals((1,)))
+    there = everything[~np.isnan(everything[:, 1]), 1]
+    np.testing.assert_allclose(totals, [there.size, there.sum()])
+    terms, fills = Terms(D), np.array([there.mean()])
+    found = adder(MomentsOf(terms, (1,), fills)).parts["total"]
+    expected = 0.0
+    for rows in sites.values():
+        X = np.where(np.isnan(rows.X), fills, rows.X)
+        expected += np.cov(X[:, 1], bias=True) * len(X)
+    assert found.scatter[1, 1] == pytest.approx(expected)
+    # Another sum with other fills starts from the gaps, not from the fills before.
+    again = adder(MomentsOf(terms, (1,), fills + 1.0)).parts["total"]
+    assert again.scatter[1, 1] > found.scatter[1, 1]
+    np.testing.assert_allclose(adder(GapTotals((1,))), totals)
+
+
+def test_fills_that_cannot_be_used_are_refused_by_the_rows() -> None:
+    rows = site(0, 30)
+    rows.X[::5, 1] = np.nan
+    with pytest.raises(InputError, match="beyond all measure"):
+        MomentsOf(Terms(D), (1,), np.array([1e200])).compute(rows)
+
+
+def test_own_sites_count_what_an_exchange_would_cost() -> None:
+    adder = OwnSites(three_sites(), Variables(("a", "b", "c")))
+    terms = Terms(D, **EVERYTHING)
+    adder(MomentsOf(terms))
+    adder(CandidateErrors(terms, [np.eye(D)] * 4))
+    numbers = MomentsOf(terms).n_values + 4
+    assert adder.communication.rounds == 2
+    assert adder.communication.n_bytes == dict.fromkeys(adder.rows, 8 * numbers)
+
+
+def test_one_more_sum_is_one_more_class() -> None:
+    class Counts(Question[np.ndarray]):
+        name = "counts"
+
+        @property
+        def n_values(self) -> int:
+            return 1
+
+        def compute(self, rows: Any) -> np.ndarray:
+            return np.array([float(rows.n_rows)])
+
+    adder = OwnSites(three_sites(), Variables(("a", "b", "c")))
+    question = Counts()
+    assert adder(question).tolist() == [30.0 + 37.0 + 44.0]
+    assert question.request() == {}
+    assert question.unpack(question.pack([3])).tolist() == [3.0]
+
+
+# --- requests -------------------------------------------------------------------------
+
+HELD_OUT = Terms(D, validation_fraction=0.3, max_candidates=3)
+BASIS = np.eye(D)[:, :1]
+
+
+@pytest.mark.parametrize(
+    ("question", "terms", "places"),
+    [
+        (GapTotals((0, 2)), Terms(D), (0, 2)),
+        (MomentsOf(Terms(D)), Terms(D), ()),
+        (MomentsOf(Terms(D), (1,), np.array([2.5])), Terms(D), (1,)),
+        (CandidateErrors(HELD_OUT, [BASIS, np.eye(D)]), HELD_OUT, ()),
+        (CandidateErrors(HELD_OUT, []), HELD_OUT, ()),
+        (
+            CandidateErrors(HELD_OUT, [BASIS], (0, 1), np.array([1.0, -2.0])),
+            HELD_OUT,
+            (0, 1),
+        ),
+    ],
+)
+def test_a_request_becomes_the_question_again(question, terms, places) -> None:
+    request = decode(encode(question.request()))
+    found = read_question(question.name, request, terms, places)
+    assert type(found) is type(question)
+    assert found.n_values == question.n_values
+    assert getattr(found, "terms", terms) == terms
+    assert found.places == places
+    wanted = {**question.request()}
+    for name, value in found.request().items():
+        expected = wanted.pop(name)
+        assert len(value) == len(expected)
+        for one, other in zip(value, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert not wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "terms", "places"),
+    [
+        # No such sum, or not with these terms.
+        ("rows", {}, Terms(D), ()),
+        ("", {}, Terms(D), ()),
+        (None, {}, Terms(D), ()),
+        (["moments"], {}, Terms(D), ()),
+        ("means", {}, Terms(D), ()),
+        ("errors", {"bases": [BASIS]}, Terms(D, max_candidates=3), ()),
+        # Not a request at all.
+        ("moments", None, Terms(D), ()),
+        ("moments", [], Terms(D), ()),
+        ("moments", "bases", Terms(D), ()),
+        # More than was agreed on.
+        ("moments", {"bases": [BASIS]}, HELD_OUT, ()),
+        ("moments", {"means": np.ones(1)}, Terms(D), ()),
+        ("means", {"means": np.ones(1)}, Terms(D), (1,)),
+        ("errors", {"bases": [BASIS], "rows": 1}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS], "means": np.ones(1)}, HELD_OUT, ()),
+        # Fills that are not numbers for these columns.
+        ("moments", {}, Terms(D), (1,)),
+        ("moments", {"means": None}, Terms(D), (1,)),
+        ("moments", {"means": [1.0]}, Terms(D), (1,)),
+        ("moments", {"means": np.ones(2)}, Terms(D), (1,)),
+        ("moments", {"means": np.ones((1, 1))}, Terms(D), (1,)),
+        ("moments", {"means": np.array([np.nan])}, Terms(D), (1,)),
+        ("moments", {"means": np.array([np.inf])}, Terms(D), (1,)),
+        ("errors", {"bases": [BASIS]}, HELD_OUT, (1,)),
+        # Candidates that are not bases, or too many.
+        ("errors", {}, HELD_OUT, ()),
+        ("errors", {"bases": None}, HELD_OUT, ()),
+        ("errors", {"bases": BASIS}, HELD_OUT, ()),
+        ("errors", {"bases": (BASIS,)}, HELD_OUT, ()),
+        ("errors", {"bases": {"0": BASIS}}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS] * 4}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS, BASIS.tolist()]}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS[:, 0]]}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS[None]]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.zeros((D - 1, 1))]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.zeros((D + 1, 1))]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.zeros((D, D + 1))]}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS.astype(np.float32)]}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS.astype(np.int64)]}, HELD_OUT, ()),
+        ("errors", {"bases": [BASIS.astype(object)]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.full((D, 1), np.nan)]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.full((D, 1), np.inf)]}, HELD_OUT, ()),
+        ("errors", {"bases": [np.full((D, 1), -1e12)]}, HELD_OUT, ()),
+    ],
+)
+def test_malformed_requests_are_refused(name, request_, terms, places) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_question(name, request_, terms, places)
+    assert caught.value.code == "MALFORMED"
+
+
+def test_no_more_than_twenty_directions_are_looked_at() -> None:
+    terms = Terms(30, validation_fraction=0.3, max_candidates=1)
+    read_question("errors", {"bases": [np.eye(30)[:, :20]]}, terms, ())
+    with pytest.raises(Refusal) as caught:
+        read_question("errors", {"bases": [np.eye(30)[:, :21]]}, terms, ())
+    assert caught.value.code == "MALFORMED"
+
+
+@given(
+    st.sampled_from(["means", "moments", "errors"]) | st.text(),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["bases", "means"]) | st.text(), inner)
+        ),
+    ),
+)
+def test_anything_is_answered_or_refused(name: str, content: Any) -> None:
+    for places in ((), (1,)):
+        refused = None
+        try:
+            found = read_question(name, content, HELD_OUT, places)
+        except Refusal as refusal:
+            refused = refusal.code
+        if refused is None:
+            assert found.name == name
+            assert not any(content.values())
+        else:
+            assert refused == "MALFORMED"

@@ -1,0 +1,219 @@
+"""A result as people use it: printed, kept, and applied to new rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from fedsdr import FedSSIR
+from fedsdr.exceptions import InputError
+from fedsdr.result import Result
+from fedsdr.simulate import make_setting
+
+NAMES = tuple(f"lab_{j}" for j in range(8))
+
+
+@pytest.fixture(name="data", scope="module")
+def rows():
+    return make_setting(1, n_sites=3, n_per_site=80, n_features=8, random_state=0)
+
+
+@pytest.fixture(name="frame", scope="module")
+def data_frame(data) -> pd.DataFrame:
+    return pd.DataFrame(data.X, columns=NAMES, index=np.arange(len(data.y)) * 10)
+
+
+@pytest.fixture(name="model", scope="module")
+def fitted(data, frame) -> FedSSIR:
+    return FedSSIR().fit(frame, data.y, sites=data.sites)
+
+
+@pytest.fixture(name="result", scope="module")
+def found(model) -> Result:
+    result = model.result_
+    # Of eight variables some are selected and some are not.
+    assert 1 < len(result.selected) < 8
+    return result
+
+
+def small(**changes) -> Result:
+    """Two of three variables, in two directions."""
+    fields = {
+        "feature_names": ("age", "cholesterol", "sex"),
+        "directions": np.array([[0.6, 0.8], [0.0, 0.0], [-0.8, 0.6]]),
+        "support": np.array([True, False, True]),
+        "eigenvalues": np.array([0.5, 0.25]),
+        "penalty": 0.0375,
+        "objective": -1.0,
+        "dual_bound": -1.0,
+        "gap": 2.5e-7,
+        "converged": True,
+        "n_rows": 120,
+        "n_sites": 4,
+        "scale": np.ones(3),
+        "n_iter": 17,
+    }
+    return Result(**{**fields, **changes})
+
+
+# --- new rows -------------------------------------------------------------------------
+
+
+def test_transform_is_that_of_the_estimator(data, frame, model, result) -> None:
+    reduced = result.transform(frame)
+    np.testing.assert_allclose(reduced.to_numpy(), model.transform(frame), atol=1e-12)
+    from_array = result.transform(data.X)
+    assert isinstance(from_array, np.ndarray)
+    np.testing.assert_allclose(from_array, reduced.to_numpy(), atol=1e-12)
+    np.testing.assert_allclose(result.transform(data.X.tolist()), from_array)
+
+
+def test_a_data_frame_keeps_its_index_and_gets_names(frame, result) -> None:
+    some = frame.iloc[[5, 2, 9]]
+    reduced = result.transform(some)
+    assert isinstance(reduced, pd.DataFrame)
+    assert reduced.index.tolist() == [50, 20, 90]
+    names = [f"direction{k + 1}" for k in range(result.n_directions)]
+    assert reduced.columns.tolist() == names
+    pd.testing.assert_frame_equal(reduced, result.transform(frame).loc[[50, 20, 90]])
+
+
+def test_names_decide_and_not_the_order(frame, result) -> None:
+    expected = result.transform(frame)
+    turned = frame[list(reversed(NAMES))]
+    pd.testing.assert_frame_equal(result.transform(turned), expected)
+    more = turned.assign(ward="north", lab_99=np.nan)
+    pd.testing.assert_frame_equal(result.transform(more), expected)
+    only = frame[list(result.selected)]
+    pd.testing.assert_frame_equal(result.transform(only), expected)
+
+
+def test_whole_numbers_and_flags_are_numbers() -> None:
+    frame = pd.DataFrame({"sex": [True, False], "age": [30, 40]})
+    expected = [[30 * 0.6 - 0.8, 30 * 0.8 + 0.6], [40 * 0.6, 40 * 0.8]]
+    np.testing.assert_allclose(small().transform(frame), expected)
+
+
+def test_a_missing_column_is_named(frame, result) -> None:
+    lost = result.selected[:2]
+    with pytest.raises(InputError) as caught:
+        result.transform(frame.drop(columns=list(lost)))
+    assert str(caught.value) == f"X has no column named '{lost[0]}', '{lost[1]}'"
+
+
+def test_a_text_column_is_named(frame, result) -> None:
+    name = result.selected[0]
+    for values in ("high", pd.Categorical(["high"] * len(frame))):
+        with pytest.raises(InputError, match=f"column '{name}' holds text: encode it"):
+            result.transform(frame.assign(**{name: values}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_gap_is_named(data, frame, result, value: float) -> None:
+    name = result.selected[1]
+    gappy = frame.copy()
+    gappy.loc[20, name] = value
+    with pytest.raises(InputError, match=f"missing or infinite values in '{name}': "):
+        result.transform(gappy)
+    with pytest.raises(InputError, match=f"missing or infinite values in '{name}': "):
+        result.transform(gappy.to_numpy())
+    # What was not selected is not looked at.
+    other = next(one for one in NAMES if one not in result.selected)
+    unused = frame.copy()
+    unused.loc[20, other] = value
+    expected = result.transform(frame)
+    pd.testing.assert_frame_equal(result.transform(unused), expected)
+
+
+def test_no_value_is_shown_in_messages(frame, result) -> None:
+    name = result.selected[0]
+    for values in ("4711 kg", np.where(frame.index == 20, np.inf, 4711.0)):
+        with pytest.raises(InputError) as caught:
+            result.transform(frame.assign(**{name: values}))
+        assert "4711" not in str(caught.value)
+
+
+def test_two_columns_of_one_name_are_refused(frame, result) -> None:
+    doubled = pd.concat([frame, frame[[result.selected[0]]]], axis=1)
+    with pytest.raises(InputError, match="two columns of the same name"):
+        result.transform(doubled)
+
+
+def test_arrays_need_the_columns_of_the_fit(data, result) -> None:
+    for wrong in (data.X[:, :7], np.hstack([data.X, data.X]), data.X[0], data.X[None]):
+        with pytest.raises(InputError) as caught:
+            result.transform(wrong)
+        said = f"the 8 columns of the fit, got shape {wrong.shape}"
+        assert said in str(caught.value)
+
+
+def test_no_rows_are_no_rows(frame, result) -> None:
+    reduced = result.transform(frame.iloc[:0])
+    assert reduced.shape == (0, result.n_directions)
+
+
+def test_a_result_read_back_reduces_the_same(frame, result, tmp_path) -> None:
+    result.to_json(tmp_path / "r.json")
+    back = Result.from_json(tmp_path / "r.json")
+    pd.testing.assert_frame_equal(back.transform(frame), result.transform(frame))
+    assert (back.n_iter, str(back)) == (result.n_iter, str(result))
+    assert result.n_iter >= 1
+
+
+@pytest.mark.parametrize("wrap", [pl.from_pandas, pa.Table.from_pandas])
+def test_names_decide_in_every_kind_of_data_frame(wrap, frame, result) -> None:
+    expected = result.transform(frame).to_numpy()
+    turned = frame.reset_index(drop=True)[list(reversed(NAMES))].assign(ward="north")
+    np.testing.assert_allclose(np.asarray(result.transform(wrap(turned))), expected)
+    name = result.selected[0]
+    with pytest.raises(InputError, match=f"no column named '{name}'"):
+        result.transform(wrap(turned.drop(columns=name)))
+    with pytest.raises(InputError, match=f"column '{name}' holds text"):
+        result.transform(wrap(turned.assign(**{name: "high"})))
+    gappy = turned.assign(**{name: np.where(turned.index == 3, np.nan, 1.0)})
+    with pytest.raises(InputError, match=f"missing or infinite values in '{name}'"):
+        result.transform(wrap(gappy))
+
+
+def test_numbers_that_may_be_missing() -> None:
+    frame = pd.DataFrame({"age": [30, 40], "sex": [1, 0]}, dtype="Int64")
+    expected = small().transform(frame.astype(int))
+    pd.testing.assert_frame_equal(small().transform(frame), expected)
+    frame.loc[1, "age"] = pd.NA
+    with pytest.raises(InputError, match="missing or infinite values in 'age'"):
+        small().transform(frame)
+
+
+# --- on the screen --------------------------------------------------------------------
+
+
+def test_a_result_can_be_read() -> None:
+    assert str(small()).splitlines() == [
+        "variable  direction 1  direction 2",
+        "age               0.6          0.8",
+        "sex              -0.8          0.6",
+        "",
+        "120 rows at 4 site(s)",
+        "2 of 3 variables in 2 direction(s)",
+        "share of variance that y explains: 0.500, 0.250",
+        "penalty 0.0375",
+        "optimum certified to 2.5e-07, relative",
+    ]
+
+
+def test_long_names_stay_in_line() -> None:
+    name = "systolic_blood_pressure"
+    lines = str(small(feature_names=("age", "x", name))).splitlines()
+    assert len({len(line) for line in lines[:3]}) == 1
+    assert lines[2].startswith(f"{name} ")
+
+
+def test_a_result_says_how_sure_it_is() -> None:
+    assert str(small(converged=False)).endswith(", less than asked for")
+    assert str(small(gap=None, dual_bound=None)).endswith("optimum not certified")
+
+
+def test_a_result_without_variables_can_still_be_read() -> None:
+    empty = small(directions=np.zeros((3, 2)), support=np.zeros(3, dtype=bool))
+    assert "0 of 3 variables" in str(empty)

@@ -1,0 +1,206 @@
+"""From sums to a result, in four stages that can be called one by one."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.protocols.studies import Consortium
+
+from fedsdr import run as run_module
+from fedsdr.estimation import Estimate, estimate
+from fedsdr.exceptions import InputError, WeakSignalWarning
+from fedsdr.method import HoldOut, Method, Moments, Slices, Variables, Votes
+from fedsdr.metrics import subspace_distance
+from fedsdr.protocols.secure import SecureSum
+from fedsdr.questions import MomentsOf
+from fedsdr.result import Result
+from fedsdr.rows import MemoryRows, OwnSites
+from fedsdr.run import gather, report, run
+from fedsdr.selection import select
+from fedsdr.simulate import make_setting
+
+METHODS = {
+    "default": Method(),
+    "paper": Method(
+        n_directions=Votes(3),
+        penalty=HoldOut(0.3, penalties=4),
+        kernel=Slices(size=10),
+        refit=False,
+    ),
+    "moments": Method(n_directions="bic", penalty=Moments(folds=3, penalties=5)),
+    "given": Method(n_directions=1, penalty=0.05, refit=0.5, standardize=False),
+}
+each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+@pytest.fixture(name="rows", scope="module")
+def rows_by_site() -> dict[str, Any]:
+    data = make_setting(1, n_sites=4, n_per_site=70, n_features=9, random_state=2)
+    return {
+        f"site-{i:02d}": (data.X[data.sites == i], data.y[data.sites == i])
+        for i in range(4)
+    }
+
+
+def own_sites(rows: dict[str, Any], **known: Any) -> OwnSites:
+    # The seeds that `Consortium` gives to its sites.
+    held = {
+        name: MemoryRows(X.copy(), y, np.random.default_rng(7), name)
+        for name, (X, y) in rows.items()
+    }
+    n_features = next(iter(rows.values()))[0].shape[1]
+    return OwnSites(held, Variables(tuple(f"x{j}" for j in range(n_features)), **known))
+
+
+def assert_same(found: Result, expected: Result, tolerance: float = 0.0) -> None:
+    np.testing.assert_array_equal(found.support, expected.support)
+    for name in ("directions", "eigenvalues", "penalty", "objective", "scale"):
+        np.testing.assert_allclose(
+            getattr(found, name),
+            getattr(expected, name),
+            rtol=tolerance,
+            atol=tolerance,
+            err_msg=name,
+        )
+    for name in ("feature_names", "n_rows", "n_sites", "settings", "converged"):
+        assert getattr(found, name) == getattr(expected, name), name
+    assert len(found.validation) == len(expected.validation)
+
+
+@each_method
+def test_who_adds_does_not_matter(rows, method: Method) -> None:
+    plain = run(own_sites(rows), method)
+    terms = method.terms(own_sites(rows).variables)
+    asked = {name: getattr(terms, name) for name in terms.__slots__}
+    del asked["n_features"]
+    consortium = Consortium(rows, **asked)
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    assert_same(run(add, method), plain, 1e-12)
+
+
+@each_method
+def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
+    adder = own_sites(rows)
+    gathered = gather(adder, method)
+    selection = select(gathered.evidence, method, np.random.default_rng(0))
+    found = estimate(gathered.evidence.total, selection.solution, method)
+    by_hand = report(adder, method, gathered, selection, found)
+    assert_same(by_hand, run(own_sites(rows), method))
+    assert by_hand.settings == method.settings()
+    assert by_hand.gap <= method.tol
+    assert by_hand.n_iter >= 1
+    assert set(by_hand.provenance) >= {"created", "python", "fedsdr", "numpy"}
+
+
+def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
+    """Variables that someone else chose, in place of those that were found."""
+
+    def chosen(total: Any, solution: Any, method: Method) -> Estimate:
+        return estimate(total, replace(solution, active=np.array([0, 7])), method)
+
+    monkeypatch.setattr(run_module, "estimate", chosen)
+    method = Method(n_directions=1, refit=0.9)
+    found = run(own_sites(rows), method)
+    assert found.selected == ("x0", "x7")
+    adder = own_sites(rows)
+    gathered = gather(adder, method)
+    selection = select(gathered.evidence, method, np.random.default_rng(0))
+    mine = chosen(gathered.evidence.total, selection.solution, method)
+    assert_same(report(adder, method, gathered, selection, mine), found)
+
+
+def test_sites_are_asked_twice_at_most(rows) -> None:
+    for name, method in METHODS.items():
+        adder = own_sites(rows)
+        run(adder, method)
+        assert adder.n_sums == (2 if name == "paper" else 1), name
+
+
+def test_constant_columns_are_set_aside(rows) -> None:
+    widened = {
+        name: (np.insert(X, 4, float(len(X)), axis=1), y)
+        for name, (X, y) in rows.items()
+    }
+    found, without = run(own_sites(widened), Method()), run(own_sites(rows), Method())
+    assert not found.support[4]
+    assert found.scale[4] == 1.0
+    np.testing.assert_array_equal(np.delete(found.support, 4), without.support)
+    kept = np.delete(found.directions, 4, axis=0)
+    np.testing.assert_allclose(kept, without.directions, atol=1e-12)
+    flat = {name: (np.ones((70, 2)), y) for name, (_, y) in rows.items()}
+    with pytest.raises(InputError, match="every column of X is constant at every"):
+        run(own_sites(flat), Method())
+
+
+def test_directions_come_in_the_units_of_the_data(rows) -> None:
+    units = 10.0 ** np.arange(-4, 5)
+    scaled = {name: (X * units, y) for name, (X, y) in rows.items()}
+    found, plain = run(own_sites(scaled), Method()), run(own_sites(rows), Method())
+    np.testing.assert_array_equal(found.support, plain.support)
+    np.testing.assert_allclose(found.scale, plain.scale * units)
+    back = found.directions * units[:, None]
+    assert subspace_distance(back, plain.directions) < 1e-6
+
+
+def test_gaps_are_filled_with_means_over_all_sites(rows) -> None:
+    rng = np.random.default_rng(0)
+    gappy, filled = {}, {}
+    for name, (X, y) in rows.items():
+        hole = rng.random((len(y), 2)) < 0.2
+        own = X.copy()
+        own[:, [3, 5]] = np.where(hole, np.nan, X[:, [3, 5]])
+        gappy[name] = (own, y)
+    means = np.nanmean(np.vstack([X for X, _ in gappy.values()]), axis=0)
+    for name, (X, y) in gappy.items():
+        filled[name] = (np.where(np.isnan(X), means, X), y)
+    adder = own_sites(gappy, filled=("x3", "x5"))
+    found = run(adder, Method())
+    assert adder.n_sums == 2
+    told = found.settings["filled_with"]
+    assert list(told) == ["x3", "x5"]
+    np.testing.assert_allclose(list(told.values()), means[[3, 5]])
+    expected = run(own_sites(filled), Method())
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_allclose(found.directions, expected.directions, atol=1e-10)
+
+
+def test_a_column_without_any_value_cannot_be_filled(rows) -> None:
+    empty = {name: (X.copy(), y) for name, (X, y) in rows.items()}
+    for X, _ in empty.values():
+        X[:, 2] = np.nan
+    with pytest.raises(InputError, match=r"1 column\(s\) to be filled with a mean"):
+        run(own_sites(empty, filled=("x2",)), Method())
+
+
+def test_ties_between_votes_are_decided_by_the_generator(rows) -> None:
+    class Split(OwnSites):
+        """Sites that vote half and half."""
+
+        def __call__(self, question: Any) -> Any:
+            value = super().__call__(question)
+            if isinstance(question, MomentsOf):
+                value.votes[:] = [2.0, 2.0]
+            return value
+
+    method = Method(n_directions=Votes(2), penalty=0.01, refit=False)
+
+    def dimension(seed: int) -> int:
+        held = own_sites(rows)
+        found = run(
+            Split(held.rows, held.variables), method, np.random.default_rng(seed)
+        )
+        votes = [line for line in found.validation if line["step"] == "vote"]
+        assert [(line["n_directions"], line["sites"]) for line in votes] == [
+            (1, 2),
+            (2, 2),
+        ]
+        return found.n_directions
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakSignalWarning)
+        drawn = [dimension(seed) for seed in range(12)]
+        assert set(drawn) == {1, 2}
+        assert drawn == [dimension(seed) for seed in range(12)]
