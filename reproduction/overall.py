@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedsdr.files import write_atomically
 from reproduction import compare, markdown
 from reproduction.checks import dist_check
 from reproduction.experiment import FIRST_SEED, Check, Experiment, Verdict
-from reproduction.files import write_atomically
 from reproduction.page import (
     VERDICT,
     check_lines,

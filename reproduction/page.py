@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedsdr.files import write_atomically
 from reproduction import markdown
 from reproduction.effort import effort
 from reproduction.experiment import Check, Experiment, Verdict
-from reproduction.files import write_atomically
 from reproduction.records import Records
 from reproduction.registry import find_experiment
 

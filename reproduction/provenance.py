@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import fedsdr
+from fedsdr.files import locked, write_atomically
 from reproduction.experiment import FIRST_SEED, Experiment
-from reproduction.files import locked, write_atomically
 
 #: Root of the clone.
 ROOT = Path(__file__).parents[1]

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import locked, write_atomically
 from reproduction.experiment import KEY
-from reproduction.files import locked, write_atomically
 
 #: Files in the folder of an experiment.
 RESULTS, JOURNAL = "results.parquet", "pending.csv"

@@ -124,7 +124,7 @@ def test_the_defaults() -> None:
         ("kernel", 3, "kernel must be 'smooth', 'slices' or 'pairs', got 3"),
         ("refit", 1.0, "refit must be true, false or a number between 0 and 1, got 1"),
         ("refit", "yes", "refit must be true, false or a number between 0 and 1"),
-        ("standardize", 1, "standardize must be true or false, got 1"),
+        ("standardize", 1, "standardize must be True or False, got 1"),
         ("tol", 0.0, "tol must be a number between 0 and 1, got 0.0"),
         ("tol", 1, "tol must be a number between 0 and 1, got 1"),
         ("tol", True, "tol must be a number between 0 and 1, got True"),

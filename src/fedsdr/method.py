@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _UpTo:
     """A way of choosing K that considers a few dimensions."""
 
@@ -84,7 +84,7 @@ class Universal:
     r"""Start from :math:`\frac12\sqrt{\log d / N}`, see `universal_penalty`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Moments:
     """Cross-validate the penalty on moments of rows held out.
 
@@ -107,7 +107,7 @@ class Moments:
         _set_grid(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HoldOut:
     """Validate the penalty by kernel regression eq2.14 on rows held out (the paper).
 
@@ -369,7 +369,7 @@ def read_parameter(name: str, value: Any) -> Any:
         return float(value)
     if name == "standardize":
         if type(value).__name__ not in ("bool", "bool_"):
-            raise InputError(f"standardize must be true or false, got {value!r}")
+            raise InputError(f"standardize must be True or False, got {value!r}")
         return bool(value)
     return _share("tol", value)
 

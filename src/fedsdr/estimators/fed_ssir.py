@@ -4,8 +4,8 @@ from dataclasses import fields
 from typing import Any, Self
 
 from fedsdr.estimators.former_names import (
+    accept_former_names,
     fit_by_former_protocol,
-    translate_parameters,
 )
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.method import Method
@@ -53,9 +53,6 @@ class FedSSIR(Reducer):
     random_state : int, RandomState instance, Generator or None, default=None
         Splits rows for "moments" and "holdout" and decides ties between "votes"; the
         defaults use no randomness.
-    **renamed : object
-        Parameters of version 0.1, which are now part of `n_directions`, `penalty` and
-        `kernel`; they work with a warning until version 0.3.
 
     Attributes
     ----------
@@ -104,6 +101,9 @@ class FedSSIR(Reducer):
     reduced variables, and needs the conditional mean of x to be near linear in them.
     Of duplicated columns either or both may be selected, constant columns never are.
 
+    Parameters of version 0.1 that are now part of `n_directions`, `penalty` and
+    `kernel` work with a warning until version 0.3.
+
     The paper's own algorithm, message by message, is `fedsdr.PaperFedSSIR`.
 
     Examples
@@ -116,6 +116,7 @@ class FedSSIR(Reducer):
     (1, array([0, 1, 2]))
     """
 
+    @accept_former_names
     def __init__(
         self,
         n_directions: Any = "auto",
@@ -127,7 +128,6 @@ class FedSSIR(Reducer):
         tol: float = 1e-6,
         protocol: str = "sums",
         random_state: Any = None,
-        **renamed: Any,
     ) -> None:
         self.n_directions = n_directions
         self.penalty = penalty
@@ -137,8 +137,6 @@ class FedSSIR(Reducer):
         self.tol = tol
         self.protocol = protocol
         self.random_state = random_state
-        if renamed:
-            translate_parameters(self, renamed)
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.

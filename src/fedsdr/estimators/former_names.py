@@ -1,12 +1,47 @@
 """Parameters as version 0.1 called them; they work with a warning until version 0.3."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec
 
 from fedsdr.exceptions import InputError, warn_user
 from fedsdr.method import FORMER, read_parameter
+
+Parameters = ParamSpec("Parameters")
+
+
+def accept_former_names(
+    init: Callable[Parameters, None],
+) -> Callable[Parameters, None]:
+    """Let a constructor take parameters by their former names, too.
+
+    They are no part of its signature: scikit-learn takes every name there for a
+    parameter that can be read and set.
+
+    Parameters
+    ----------
+    init : callable
+        The constructor of an estimator.
+
+    Returns
+    -------
+    callable
+        The constructor that also takes former names, with a warning, and complains
+        about names that never were any.
+    """
+    known = inspect.signature(init).parameters
+
+    @wraps(init)
+    def translating(*args: Parameters.args, **given: Parameters.kwargs) -> None:
+        former = {name: given.pop(name) for name in list(given) if name not in known}
+        init(*args, **given)
+        translate_parameters(args[0], former)
+
+    return translating
 
 
 def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     directions_: NDArray[np.float64]
     support_: Any
+    penalty_: Any
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Reduce rows to the directions found.

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from fedsdr.estimation import leading_directions, orthonormal
-from fedsdr.estimators.former_names import translate_parameters
+from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Bic, Terms, read_parameter
@@ -23,8 +23,6 @@ class SIR(Reducer):
         Dimension of the subspace, or chosen by the criterion eq2.14a.
     kernel : str, Slices, Smooth or Pairs, default="slices"
         See `fedsdr.summaries.summarize`; ``Slices(number=10)`` sets their number.
-    **renamed : object
-        Parameters of version 0.1, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -54,13 +52,10 @@ class SIR(Reducer):
     (200, 1)
     """
 
-    def __init__(
-        self, n_directions: Any = "bic", *, kernel: Any = "slices", **renamed: Any
-    ) -> None:
+    @accept_former_names
+    def __init__(self, n_directions: Any = "bic", *, kernel: Any = "slices") -> None:
         self.n_directions = n_directions
         self.kernel = kernel
-        if renamed:
-            translate_parameters(self, renamed)
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the directions.

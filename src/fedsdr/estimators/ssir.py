@@ -3,7 +3,7 @@
 from typing import Any
 
 from fedsdr.estimators.fed_ssir import FedSSIR
-from fedsdr.estimators.former_names import translate_parameters
+from fedsdr.estimators.former_names import accept_former_names
 
 
 class SSIR(FedSSIR):
@@ -28,8 +28,6 @@ class SSIR(FedSSIR):
         Relative duality gap.
     random_state : int, RandomState instance, Generator or None, default=None
         Splits rows for "moments" and "holdout".
-    **renamed : object
-        Parameters of version 0.1, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -53,6 +51,7 @@ class SSIR(FedSSIR):
     array([0, 1])
     """
 
+    @accept_former_names
     def __init__(
         self,
         n_directions: Any = "bic",
@@ -63,7 +62,6 @@ class SSIR(FedSSIR):
         standardize: bool = True,
         tol: float = 1e-6,
         random_state: Any = None,
-        **renamed: Any,
     ) -> None:
         super().__init__(
             n_directions,
@@ -74,5 +72,3 @@ class SSIR(FedSSIR):
             tol=tol,
             random_state=random_state,
         )
-        if renamed:
-            translate_parameters(self, renamed)

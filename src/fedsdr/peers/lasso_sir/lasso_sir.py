@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
-from fedsdr.estimators.former_names import translate_parameters
+from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.estimators.renamed import renamed_attribute
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
@@ -64,8 +64,6 @@ class LassoSIR(Reducer):
         Largest dimension that "auto" may choose; None sets no limit.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the folds.
-    **renamed : object
-        Parameters of version 0.1, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -134,6 +132,7 @@ class LassoSIR(Reducer):
 
     penalties_ = renamed_attribute("penalties_", "penalty_")
 
+    @accept_former_names
     def __init__(
         self,
         n_directions: Any = "auto",
@@ -145,7 +144,6 @@ class LassoSIR(Reducer):
         n_repeats: int = 3,
         max_directions: int | None = None,
         random_state: Any = None,
-        **renamed: Any,
     ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
@@ -155,8 +153,6 @@ class LassoSIR(Reducer):
         self.n_repeats = n_repeats
         self.max_directions = max_directions
         self.random_state = random_state
-        if renamed:
-            translate_parameters(self, renamed)
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the directions.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
-from fedsdr.estimators.former_names import translate_parameters
+from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.estimators.renamed import renamed_attribute
 from fedsdr.exceptions import (
@@ -66,8 +66,6 @@ class SSIRCV(Reducer):
         Iterations of one fit at most: 5,000, as shipped 1,000.
     random_state : int, RandomState instance, Generator or None, default=None
         Deals rows to folds.
-    **renamed : object
-        Parameters of version 0.1, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -140,6 +138,7 @@ class SSIRCV(Reducer):
 
     cv_results_ = renamed_attribute("cv_results_", "validation_")
 
+    @accept_former_names
     def __init__(
         self,
         max_directions: int = 3,
@@ -152,7 +151,6 @@ class SSIRCV(Reducer):
         cv_tol: float | None = None,
         max_iter: int | None = None,
         random_state: Any = None,
-        **renamed: Any,
     ) -> None:
         self.max_directions = max_directions
         self.penalties = penalties
@@ -163,8 +161,6 @@ class SSIRCV(Reducer):
         self.cv_tol = cv_tol
         self.max_iter = max_iter
         self.random_state = random_state
-        if renamed:
-            translate_parameters(self, renamed)
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Choose K and the penalty, and find the directions.
