@@ -1,15 +1,13 @@
 """``fedsdr demo``: run a whole study on this machine and compare it with the truth."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedsdr.cli.demo_in_process import run_in_process
-from fedsdr.cli.demo_nodes import run_over_nodes
 from fedsdr.cli.screen import Screen
 from fedsdr.exceptions import InputError
+from fedsdr.extras import has
 
 
 def demo(
@@ -52,8 +50,11 @@ def demo(
     masks, verifies ledgers and results, and stops everything. The exit code is 1 if the
     study or a check fails, 2 for options that cannot be used, and 130 after Ctrl-C.
     """
-    if not in_process and find_spec("nvflare") is None:
-        # Also with --json: the note goes to stderr, so that stdout holds only JSON.
+    from fedsdr.cli.demo_in_process import run_in_process
+    from fedsdr.cli.demo_nodes import run_over_nodes
+
+    if not in_process and not has("federation"):
+        # Also with --json: whoever reads it should know, and stdout stays clean.
         Screen().note(
             "NVIDIA FLARE is not installed, so all sites run in this process. For real "
             "nodes: pip install 'fedsdr[federation]'"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fedsdr.cli import demo_truth, tables
+from fedsdr.cli import tables
 from fedsdr.cli.screen import Screen, check_writable
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def run_in_process(
     features: int | None,
     json: bool,
 ) -> None:
-    """Simulate rows, fit them, and show the result beside the truth."""
+    """Simulate, fit, and show the answer beside the truth."""
+    from fedsdr.cli import demo_truth
+
     n_sites, n_rows, n_features = sites or SITES, rows or ROWS, features or FEATURES
     if out is None and not json:
         out = Path("result.json")

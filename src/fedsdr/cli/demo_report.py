@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
-from fedsdr.cli import demo_truth, tables
+from fedsdr.cli import tables
 from fedsdr.cli.demo_live import ROUNDS, size
 from fedsdr.cli.screen import Screen
 
@@ -99,7 +99,9 @@ class Report:
 
 
 def show(screen: Screen, report: Report, folder: Path) -> None:
-    """Print a report, and the commands to look further."""
+    """Show a report, and where to look next."""
+    from fedsdr.cli import demo_truth
+
     screen.out.print(_rounds(report))
     screen.out.print(_sites(report))
     screen.out.print(tables.variables(report.result, report.truth.support))

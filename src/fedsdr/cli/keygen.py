@@ -8,6 +8,7 @@ import typer
 
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 
 
 def keygen(
@@ -30,6 +31,7 @@ def keygen(
     screen = Screen(quiet=json)
     half = out.with_suffix(".pub")
     with screen.polite():
+        require("secure", "making a key")
         from fedsdr.secure_sum import Identity
 
         check_writable(out)

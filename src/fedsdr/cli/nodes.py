@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 from fedsdr.files import explained, write_atomically
 
 if TYPE_CHECKING:
@@ -90,11 +90,7 @@ def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> P
 def running_nodes(screen: Screen) -> Iterator[None]:
     """Turn errors of nodes into one line and an exit code."""
     with screen.polite():
-        if find_spec("nvflare") is None:
-            raise InputError(
-                "this needs NVIDIA FLARE: install it with pip install "
-                "'fedsdr[federation]', here and at every site"
-            )
+        require("federation", "running nodes, here and at every site,")
         from fedsdr.transports.nvflare.connection import SessionError
         from fedsdr.transports.nvflare.processes import NodeError
 

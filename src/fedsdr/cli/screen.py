@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from numpy.linalg import LinAlgError
 from rich.console import Console
 from rich.text import Text
 
@@ -76,9 +75,11 @@ class Screen:
             warnings.showwarning = self._show_warning
             try:
                 yield
-            except LinAlgError:
-                raise
             except ValueError as error:
+                from numpy.linalg import LinAlgError
+
+                if isinstance(error, LinAlgError):
+                    raise
                 self._count_hidden_warnings()
                 # A file may have several mistakes: one line each.
                 for problem in getattr(error, "problems", [None]):

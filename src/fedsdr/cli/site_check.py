@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedsdr.cli.screen import FAILED, Screen
+from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.study.dry_run import DryRun
@@ -36,6 +37,7 @@ def check(
     """
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         with screen.stage(f"Reading {file.name}") as stage:
             from fedsdr.study.dry_run import dry_run
 

@@ -1,7 +1,6 @@
 """``fedsdr site``: the commands for the steward of a site."""
 
 import json as json_format
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +71,7 @@ def ledger(
     screen = Screen(quiet=json)
     with screen.polite():
         from fedsdr.disclosure import Ledger, LedgerError
-        from fedsdr.exceptions import InputError
+        from fedsdr.exceptions import InputError, warn_user
 
         if path.is_dir():
             raise InputError(f"{path} is a folder: name the ledger's file")
@@ -85,7 +84,7 @@ def ledger(
         if not path.exists():
             raise InputError(f"{path} does not exist")
         if status.witness in DOUBTS:
-            warnings.warn(f"{path}: {DOUBTS[status.witness]}", stacklevel=1)
+            warn_user(f"{path}: {DOUBTS[status.witness]}", UserWarning)
     if verify:
         _show_status(screen, status, json=json)
     elif json:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.extras import require
 
 
 def init(
@@ -27,6 +28,7 @@ def init(
     """Write a commented site file to be completed."""
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study.templates import site_template
 
         check_writable(out)

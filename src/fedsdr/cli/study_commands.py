@@ -11,6 +11,7 @@ import typer
 from fedsdr.cli import study_run, tables
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_simulate import simulate
+from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
@@ -53,6 +54,7 @@ def init(
     """Write a commented study file to be completed."""
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study.templates import PURPOSE, study_template
 
         check_writable(out)
@@ -84,6 +86,7 @@ def check(
     """
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study import read_study
         from fedsdr.study.templates import PURPOSE
 

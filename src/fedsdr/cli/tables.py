@@ -1,15 +1,17 @@
 """Tables that show a result on a terminal."""
 
+import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from fedsdr.arrays import Mask
     from fedsdr.result import Result
 
 #: Largest number of variables shown; the result file has all of them.
@@ -26,10 +28,10 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     return table
 
 
-def variables(
-    result: "Result", truth: NDArray[np.bool_] | None = None
-) -> RenderableType:
-    """List selected variables and their coefficients, beside the truth if given."""
+def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
+    """List the selected variables and their coefficients, beside the truth if known."""
+    import numpy as np
+
     support = np.asarray(result.support, dtype=bool)
     listed = np.flatnonzero(support if truth is None else support | truth)
     size = np.linalg.norm(result.directions[listed], axis=1)
@@ -55,8 +57,8 @@ def certificate(result: "Result") -> str:
     """Describe the certificate of the convex problem that selects the variables."""
     if result.gap is None or result.dual_bound is None:
         return f"objective {result.objective:.9g}, without a certificate"
-    # A gap of zero means a gap below the rounding error.
-    gap = max(result.gap, float(np.finfo(float).eps))
+    # A gap of zero is a gap below rounding.
+    gap = max(result.gap, sys.float_info.epsilon)
     proof = (
         f"objective {result.objective:.9g}, dual bound {result.dual_bound:.9g}: "
         f"proved within {gap:.1e} (relative) of the optimum"
@@ -70,7 +72,7 @@ def eigenvalues(result: "Result") -> str:
     return f"{values} (share of each direction's variance that y explains)"
 
 
-def _yes_no(value: np.bool_) -> str:
+def _yes_no(value: "np.bool_") -> str:
     return "yes" if value else "no"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import OpenGate
-from fedsdr.method import Method
+from fedsdr.method import Method, Terms
 from fedsdr.protocols.secure import AgreedStudy, SecureSite, SecureSum
 from fedsdr.result import Result
 from fedsdr.rows import Communication, OwnSites
@@ -35,11 +35,34 @@ def add_under_masks(
     communication : Communication
         Number of rounds, and bytes per site.
     """
-    variables = sites.variables
+    adder, transport = join_under_masks(sites, method.terms(sites.variables))
+    result = run(adder, method, generator)
+    transcript = transport.transcript
+    traffic = {name: transcript.bytes_of(name) for name in sites.rows}
+    return result, Communication(transcript.rounds, traffic)
+
+
+def join_under_masks(sites: OwnSites, terms: Terms) -> tuple[SecureSum, InProcess]:
+    """Let sites agree to a study, with all parties in this process.
+
+    Parameters
+    ----------
+    sites : OwnSites
+        Rows of at least 3 sites; each gets an identity for the occasion.
+    terms : Terms
+        What they agree on.
+
+    Returns
+    -------
+    adder : SecureSum
+        Adds under masks.
+    transport : InProcess
+        Counts the messages.
+    """
+    names = sites.variables.names
     identities = {name: Identity.generate() for name in sites.rows}
     roster = {name: identity.public for name, identity in identities.items()}
-    terms = method.terms(variables)
-    study = AgreedStudy("in process", variables.names, "y (response)", terms, roster)
+    study = AgreedStudy("in process", names, "y (response)", terms, roster)
     parties: dict[str, Any] = {
         name: SecureSite(name, study, own, identities[name], OpenGate())
         for name, own in sites.rows.items()
@@ -47,7 +70,4 @@ def add_under_masks(
     transport = InProcess(parties, on_error="raise")
     adder = SecureSum(transport, study)
     adder.agree()
-    result = run(adder, method, generator)
-    transcript = transport.transcript
-    traffic = {name: transcript.bytes_of(name) for name in sites.rows}
-    return result, Communication(transcript.rounds, traffic)
+    return adder, transport

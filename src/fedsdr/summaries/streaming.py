@@ -38,8 +38,8 @@ class Part:
 
 
 @dataclass(slots=True, eq=False)
-class Moments:
-    r"""Number, mean and scatter of rows, which can be merged with those of others.
+class RowMoments:
+    r"""Number, mean and scatter of rows, with which those of others can be merged.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ class Moments:
             _, mean = centre(rows, out=rows)
             self._merge(len(rows), mean, rows.T @ rows)
 
-    def merge(self, other: "Moments") -> None:
-        """Add the rows of other moments.
+    def merge(self, other: "RowMoments") -> None:
+        """Add the rows that others are the moments of.
 
         Parameters
         ----------
-        other : Moments
-            Moments of other rows.
+        other : RowMoments
+            Of other rows.
         """
         if other.n_rows:
             self._merge(other.n_rows, other.mean, other.scatter)
@@ -122,8 +122,8 @@ class _Smooth:
         self._sums += own.sum(axis=0)
         self._overlap += own.T @ own
 
-    def summary(self, moments: Moments, scatter: Matrix) -> Summary:
-        """Return the summary, with rows centred on the mean of their part."""
+    def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
+        """Give the summary, for rows centred on the mean of their own part."""
         product = self._product - np.outer(self._sums, moments.mean)
         return Summary(
             moments.n_rows,
@@ -163,7 +163,7 @@ def summarize_parts(
     masks = [part.kept for part in parts if part.kept is not None]
     cell = _cells(masks, stream.n_rows)
     n_features = stream.n_features
-    moments = [Moments(n_features) for _ in range(int(cell.max()) + 1)]
+    moments = [RowMoments(n_features) for _ in range(int(cell.max()) + 1)]
     smooth = {
         number: _Smooth(part.weights.ranks, n_features)
         for number, part in enumerate(parts)
@@ -225,7 +225,9 @@ def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
     return cell
 
 
-def _union(moments: Sequence[Moments], part: Part, cell: NDArray[np.int32]) -> Moments:
+def _union(
+    moments: Sequence[RowMoments], part: Part, cell: NDArray[np.int32]
+) -> RowMoments:
     chosen = np.ones(len(moments), dtype=bool)
     if part.kept is not None:
         # All rows of a cell belong to the part.
@@ -234,7 +236,7 @@ def _union(moments: Sequence[Moments], part: Part, cell: NDArray[np.int32]) -> M
     own = [one for one, inside in zip(moments, chosen, strict=True) if inside]
     if len(own) == 1:
         return own[0]
-    union = Moments(moments[0].n_features)
+    union = RowMoments(moments[0].n_features)
     for one in own:
         union.merge(one)
     return union
