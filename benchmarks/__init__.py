@@ -1,1 +1,1 @@
-"""Measurements side by side, as ratios within one run."""
+"""Benchmarks, which report ratios of times that are measured in one run."""

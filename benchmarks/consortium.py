@@ -11,7 +11,7 @@ import pandas as pd
 from fedsdr.secure_sum import Identity
 from fedsdr.simulate import Simulation
 
-PURPOSE = "To measure what a study costs."
+PURPOSE = "To measure the cost of a study."
 
 
 class Consortium:
@@ -20,7 +20,7 @@ class Consortium:
     Parameters
     ----------
     root : Path
-        Folder to make.
+        Folder to create.
     data : Simulation
         Rows of all sites.
     """
@@ -48,7 +48,7 @@ class Consortium:
 
     @property
     def site_files(self) -> dict[str, Path]:
-        """File of each site."""
+        """Path of the site file of each site."""
         return {name: self.root / name / "site.toml" for name in self.names}
 
     def _write_rows(self, number: int, path: Path) -> None:
@@ -59,7 +59,7 @@ class Consortium:
 
 
 def write_study(columns: Sequence[str], roster: dict[str, str]) -> str:
-    """Write the text of ``study.toml``."""
+    """Return the text of ``study.toml``."""
     keys = "\n".join(f'{name} = "{key}"' for name, key in roster.items())
     numbers = "\n".join(f'{name} = {{ type = "number" }}' for name in columns)
     return (
@@ -70,7 +70,7 @@ def write_study(columns: Sequence[str], roster: dict[str, str]) -> str:
 
 
 def read_journal(folder: Path) -> list[tuple[float, str]]:
-    """Read when each step of a study was over, in seconds since 1970."""
+    """Read the time at which each step of a study ended, in seconds since 1970."""
     lines = (folder / "journal.jsonl").read_text().splitlines()
     steps = [json.loads(line) for line in lines]
     return [
@@ -80,11 +80,12 @@ def read_journal(folder: Path) -> list[tuple[float, str]]:
 
 
 def time_phases(folder: Path, start: float, end: float) -> dict[str, float]:
-    """Split the seconds from `start` to `end` by what a study did.
+    """Split the seconds from `start` to `end` into the phases of a study.
 
-    Preparing ends when the coordinator opens its folder; "agree" is the first message,
-    for which sites read their rows; "sum" are its five messages, "solve" lies between
-    the last one and the estimate, "publish" ends when all sites have the result.
+    "prepare" ends when the coordinator opens its folder; "agree" is the first message,
+    for which sites read their rows; "sum" is the five messages of the sum; "solve" is
+    the time from the last of them to the estimate; "publish" ends when all sites have
+    the result.
     """
     ends = {name: when for when, name in read_journal(folder)}
     marks = {

@@ -1,4 +1,4 @@
-"""A study over real nodes, beside one process and the paper's protocol.
+"""Compare a study over real nodes with one process and with the paper's protocol.
 
 Run with ``make bench-federation`` or ``python -m benchmarks.federation``.
 """
@@ -30,18 +30,18 @@ from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"
 N_SITES, REPEATS = 4, 3
-# Rows of a site: no site's rules let out more than a third as many columns.
+# Rows per column at a site: the default rules allow at most 0.33 columns per row.
 ROWS_PER_COLUMN = 4
 #: Number of columns, and iterations after which the paper's protocol is stopped.
 SIZES = {50: 20_000, 200: 20_000, 1000: 100}
-# What the paper's protocol is given, see `benchmarks.protocols`.
+# Parameters of the paper's protocol, see `benchmarks.protocols`.
 PENALTY, TOL = 0.05, 1e-4
 
 
 def main() -> None:
     """Measure what is not in the results yet, then print and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     parser.add_argument("--only", type=int, nargs="+", default=list(SIZES), metavar="D")
     options = parser.parse_args()
     ledger = Ledger(
@@ -50,7 +50,7 @@ def main() -> None:
         key=("d", "part"),
         source="src/fedsdr/federation",
     )
-    # NVFLARE's own.
+    # A warning of NVFLARE.
     warnings.filterwarnings("ignore", "ssl_context is deprecated", DeprecationWarning)
     with threadpool_limits(limits=1):
         for d in options.only:
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def run_studies(data: Simulation) -> Row:
-    """Run one study in this process and over nodes, and compare."""
+    """Run one study in this process and over nodes, and compare the results."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         alone, result = run_alone(data, root)
@@ -84,7 +84,7 @@ def run_studies(data: Simulation) -> Row:
 
 
 def run_alone(data: Simulation, root: Path) -> tuple[Row, Result]:
-    """Run the study in this process a few times; give medians, and the last result."""
+    """Run the study in this process a few times; return medians and the last result."""
     runs: list[dict[str, float]] = []
     for number in range(REPEATS):
         files = Consortium(root / f"alone-{number}", data)
@@ -131,7 +131,7 @@ def run_paper(data: Simulation) -> Row:
 
 
 def traffic(transport: InProcess, names: Sequence[str]) -> tuple[int, int]:
-    """Count bytes that the busiest site has sent, and received."""
+    """Return the largest number of bytes that a site sent, and received."""
     sent, received = transport.transcript.sent, transport.transcript.received
     return max(sent[name] for name in names), max(received[name] for name in names)
 

@@ -1,4 +1,4 @@
-"""What `benchmarks.federation` measured, as tables."""
+"""Tables of the measurements of `benchmarks.federation`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,12 +19,12 @@ SPLIT = (
 )  # fmt: skip
 BYTES = (
     "d", "rounds", "up MB", "down MB", "paper: rounds", "up MB", "down MB",
-    "MB an iteration", "bytes, ratio",
+    "MB per iteration", "bytes, ratio",
 )  # fmt: skip
 
 
 def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
-    """Write the tables, and give the text."""
+    """Write the tables, and return their text."""
     cases = collect(rows)
     studies = [case for case in cases if "nodes_seconds" in case]
     first = rows[0]
@@ -41,10 +41,10 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
         "## Time",
         "",
         "Seconds of wall time from submitting the study to the result at every site.",
-        "The overhead is what nodes take longer. Not in it: nodes are started once,",
-        "before any study (start-up), and NVFLARE puts a job away when the result is",
-        "already there (finish). Cpu are seconds of a core of all parties; of nodes,",
-        "from start-up to finish.",
+        "The overhead is the additional time of nodes. It does not include starting",
+        "the nodes, once before any study (start-up), nor the time that NVFLARE takes",
+        "to close the job after the result has arrived (finish). Cpu is CPU seconds of",
+        "all parties; for nodes, from start-up to finish.",
         "",
         *heading(TIME),
         *(time_row(case) for case in studies),
@@ -65,16 +65,16 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
 
 
 def communication(cases: Sequence[Row]) -> list[str]:
-    """Write rounds and bytes beside the paper's."""
+    """Write rounds and bytes beside those of the paper's protocol."""
     return [
         "## Rounds and bytes",
         "",
-        "Of one site. Our last round publishes the result; the answer is there one",
-        "round earlier. The paper's protocol is run in process on the same rows:",
+        "Per site. Our last round publishes the result, which is computed one round",
+        "earlier. The paper's protocol is run in process on the same rows:",
         "Algorithm 2, then Algorithm 1 for one penalty (0.05) and the true K until Pi",
-        "changes by less than 1e-4. Choosing K and the penalty as the paper does, and",
-        "publishing, would come on top. `>=`: stopped earlier, so that rounds, bytes",
-        "and ratio are lower bounds.",
+        "changes by less than 1e-4. Choosing K and the penalty as in the paper, and",
+        "publishing, would need further rounds. `>=`: stopped earlier, so that rounds,",
+        "bytes and ratio are lower bounds.",
         "",
         *heading(BYTES),
         *(bytes_row(case) for case in cases),
@@ -82,12 +82,12 @@ def communication(cases: Sequence[Row]) -> list[str]:
 
 
 def heading(names: Sequence[str]) -> tuple[str, str]:
-    """Write the first lines of a table."""
+    """Return the first lines of a table."""
     return f"| {' | '.join(names)} |", "|--:" * len(names) + "|"
 
 
 def collect(rows: Sequence[Mapping[str, object]]) -> list[Row]:
-    """Put the parts of a case together."""
+    """Merge the rows of each case."""
     cases: dict[str, Row] = {}
     for row in rows:
         filled = {name: value for name, value in row.items() if value != ""}
@@ -96,12 +96,12 @@ def collect(rows: Sequence[Mapping[str, object]]) -> list[Row]:
 
 
 def number(case: Mapping[str, object], name: str) -> float:
-    """Read a number that may be text."""
+    """Return a number that may be stored as text."""
     return float(str(case[name]))
 
 
 def time_row(case: Row) -> str:
-    """Compare times."""
+    """Return the line of a case in the table of times."""
     alone, nodes = number(case, "alone_seconds"), number(case, "nodes_seconds")
     return (
         f"| {case['d']} | {alone:.2f} | {nodes:.2f} | {nodes / alone:.1f} "
@@ -113,7 +113,7 @@ def time_row(case: Row) -> str:
 
 
 def phases_row(case: Row, where: str) -> str:
-    """Split one time."""
+    """Return the line of a case in the table of phases."""
     seconds = {name: number(case, f"{where}_{name}") for name in PHASES}
     shown = [f"{value:.2f}" for value in seconds.values()]
     shown.insert(3, f"{seconds['sum'] / 5:.3f}")
@@ -121,7 +121,7 @@ def phases_row(case: Row, where: str) -> str:
 
 
 def bytes_row(case: Row) -> str:
-    """Compare bytes."""
+    """Return the line of a case in the table of bytes."""
     up, down = (number(case, f"paper_bytes_{way}") / 1e6 for way in ("up", "down"))
     mark = "" if case["paper_converged"] == "True" else ">= "
     paper = (

@@ -1,4 +1,4 @@
-"""Results that survive an interruption: one line of a csv a case."""
+"""Results in a csv with one line per case, kept when a benchmark is interrupted."""
 
 import csv
 import os
@@ -11,24 +11,24 @@ from pathlib import Path
 
 Row = dict[str, object]
 
-#: What makes a case of the solver benchmark unique, and the files it measures.
+#: Columns that identify a case of the solver benchmark, and the files it measures.
 SOLVER_KEY = ("part", "d", "setting", "penalty")
 SOLVER = "src/fedsdr/solver"
 
 
 class Ledger:
-    """Rows measured at the present state of some files.
+    """Rows that were measured at the current commit of some files.
 
     Parameters
     ----------
     path : Path
         The csv; rows of other commits are dropped when a new one is written.
     fresh : bool
-        Measure again what is there already.
+        Whether to repeat measurements that are in the file.
     key : tuple of str
-        Columns that make a case unique, beside the commit.
+        Columns that, with the commit, identify a case.
     source : str
-        Files whose last commit is the state.
+        Files whose last commit is recorded.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Ledger:
         self.rows = [row for row in known if row["commit"] == self.commit]
 
     def measure(self, key: Row, run: Callable[[], Row]) -> None:
-        """Run a case, unless it has been, and write it down at once."""
+        """Run a case, unless it has been measured, and write its row at once."""
         wanted = tuple(str(key[name]) for name in self.key)
         if any(tuple(row[name] for name in self.key) == wanted for row in self.rows):
             return
@@ -71,12 +71,12 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def tidy(value: object) -> str:
-    """Four digits are more than a timing is worth."""
+    """Write numbers with four digits, enough for timings."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def last_commit(source: str) -> str:
-    """Last commit that changed some files, marked when they differ from it."""
+    """Return the last commit that changed some files, marked if they differ from it."""
 
     def git(*arguments: str) -> str:
         command = ["git", *arguments, "--", source]
@@ -89,7 +89,7 @@ def last_commit(source: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Where a case was measured, without naming the machine."""
+    """Describe the machine and software of a measurement, without names."""
     return {
         "python": platform.python_version(),
         "numpy": version("numpy"),

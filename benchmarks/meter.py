@@ -1,4 +1,4 @@
-"""Seconds of a core and memory of nodes, looked at while they run."""
+"""CPU seconds and memory of nodes, sampled while they run."""
 
 from time import monotonic
 
@@ -6,17 +6,17 @@ import psutil
 
 from fedsdr.transports.nvflare.processes import Nodes, marked
 
-# Seconds between two looks: each one takes time of the cores that are measured.
+# Seconds between two samples: sampling uses time of the measured cores.
 INTERVAL = 1.0
 
 
 class Meter:
-    """Looks at all processes of some nodes whenever it is called.
+    """Sample all processes of some nodes with every call.
 
     Parameters
     ----------
     nodes : Nodes
-        Running; a node that has ended is an error.
+        Running nodes; a node that has ended is an error.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -28,7 +28,7 @@ class Meter:
         self._last = -INTERVAL
 
     def __call__(self) -> None:
-        """Look, unless it has just been done."""
+        """Sample the processes, unless the last sample is recent."""
         self.nodes.check()
         if monotonic() - self._last < INTERVAL:
             return
@@ -36,7 +36,7 @@ class Meter:
         for process in marked(node.mark for node in self.nodes.running):
             try:
                 spent = process.cpu_times()
-                # Shared pages are divided among those who share them.
+                # Shared pages are divided among the processes that share them.
                 sizes.append(process.memory_full_info().pss)
             except psutil.Error:
                 continue
@@ -48,5 +48,5 @@ class Meter:
 
     @property
     def cpu(self) -> float:
-        """Seconds of a core, of all processes that were seen."""
+        """CPU seconds of all sampled processes."""
         return sum(self._seconds.values())

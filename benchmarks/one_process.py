@@ -1,8 +1,8 @@
-"""A fit in one process, before and after a change: time, and what the profile shows.
+"""Compare a fit in one process before and after a change: time and profile.
 
 ``python -m benchmarks.one_process --before PATH`` compares the code of another clone
-with this one, in turns, each fit in a process of its own, and writes
-``results/one_process.md``.
+with this one. The two take turns, each fit in its own process, and the report is
+written to ``results/one_process.md``.
 """
 
 import argparse
@@ -42,7 +42,7 @@ print(json.dumps({"seconds": seconds, "packing": packing, "support": support}))
 
 
 def main() -> None:
-    """Fit in turns, and write the report."""
+    """Fit with both clones in turns, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, required=True, help="another clone")
     parser.add_argument("--runs", type=int, default=5)

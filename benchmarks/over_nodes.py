@@ -1,4 +1,4 @@
-"""A study over NVFLARE nodes on this machine, with a clock and a meter."""
+"""Run a study over NVFLARE nodes on this machine, and measure time and memory."""
 
 from time import time
 
@@ -7,15 +7,15 @@ from benchmarks.meter import Meter
 from fedsdr.result import Result
 from fedsdr.transports.nvflare.loopback import on_loopback
 
-# Seconds.
+# Seconds to wait for a study.
 PATIENCE = 900.0
 
 
 def run_nodes(files: Consortium) -> tuple[dict[str, float], Result]:
-    """Run a study between processes, over TLS; say what it cost, and give its result.
+    """Run a study between processes over TLS; return its cost and its result.
 
-    "seconds" are from submitting to the result at every site; what follows, "finish",
-    is NVFLARE putting the job away.
+    "seconds" is the time from submitting to the result at every site; "finish" is the
+    time that NVFLARE then takes to close the job.
     """
     folder = files.root / "loopback"
     folder.mkdir()

@@ -1,7 +1,7 @@
-"""Fit every system of the paper on the same simulated data, side by side.
+"""Fit every system of the paper to the same simulated data.
 
-Run with ``make bench-peers`` or ``python -m benchmarks.peers``. Every fit is written
-down as soon as it is done; a second call goes on where the first one stopped.
+Run with ``make bench-peers`` or ``python -m benchmarks.peers``. Every fit is recorded
+as soon as it is done; a second call continues where the first one stopped.
 """
 
 import argparse
@@ -27,8 +27,8 @@ COLUMNS = ("tpr", "fpr", "dist", "k", "seconds", "rounds")
 def main() -> None:
     """Measure what is not in the results yet, then print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
-    parser.add_argument("--runs", type=int, default=3, help="data sets a setting")
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
+    parser.add_argument("--runs", type=int, default=3, help="data sets per setting")
     parser.add_argument("--only", default="", help="systems whose name contains this")
     options = parser.parse_args()
     ledger = Ledger(
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def fit_one(name: str, setting: int, seed: int) -> Row:
-    """Fit one system to one data set and compare with the truth."""
+    """Fit one system to one data set and compare the fit with the truth."""
     data = make_setting(
         setting, n_per_site=N_PER_SITE, n_features=N_FEATURES, random_state=seed
     )
@@ -78,7 +78,7 @@ def fit_one(name: str, setting: int, seed: int) -> Row:
 
 
 def write_table(ledger: Ledger, path: Path) -> str:
-    """Write the mean of every system in every setting, and give the text."""
+    """Write the mean of every system in every setting, and return the text."""
     commits = ", ".join(sorted({str(row["commit"]) for row in ledger.rows}))
     dates = " and ".join(sorted({str(row["date"]) for row in ledger.rows}))
     seeds = {str(row["seed"]) for row in ledger.rows}
@@ -86,7 +86,7 @@ def write_table(ledger: Ledger, path: Path) -> str:
         "# Every system on the same data",
         "",
         f"`python -m benchmarks.peers`, commit {commits}, {dates}. Means over",
-        f"{len(seeds)} data set(s) a setting: 10 sites of {N_PER_SITE} rows,",
+        f"{len(seeds)} data set(s) per setting: 10 sites of {N_PER_SITE} rows,",
         f"d = {N_FEATURES}. Seconds of one core.",
         "Dist is the Frobenius distance between projectors: 0 is perfect, sqrt(2K) the",
         "most for two subspaces of dimension K. A star: the solver was stopped before",

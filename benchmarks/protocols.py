@@ -1,4 +1,4 @@
-"""Rounds, bytes, objective and support of the two protocols, on the same data.
+"""Compare rounds, bytes, objective and support of the protocols on the same data.
 
 Run with ``make bench-protocols`` or ``python -m benchmarks.protocols``.
 """
@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent / "results"
 TOLERANCES = {1: (1e-3, 1e-4, 1e-6), 3: (1e-3, 1e-4)}
 N_FEATURES, N_PER_SITE, PENALTY = 150, 100, 0.05
 HEADER = (
-    "| setting | protocol | tol | rounds | MB a site | objective | rows of Pi "
+    "| setting | protocol | tol | rounds | MB per site | objective | rows of Pi "
     "| TPR | FPR | FPR rounded | Dist | seconds |"
 )
 
@@ -35,7 +35,7 @@ HEADER = (
 def main() -> None:
     """Measure what is not in the results yet, then print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     options = parser.parse_args()
     ledger = Ledger(
         RESULTS / "protocols.csv",
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def run(data: Simulation, protocol: str, tol: float) -> Row:
-    """Fit with one protocol and say what it cost and what it found."""
+    """Fit with one protocol and return its cost and its result."""
     start = process_time()
     if protocol == "paper":
         pi, spent = run_paper(data, tol)
@@ -71,7 +71,7 @@ def run(data: Simulation, protocol: str, tol: float) -> Row:
     problem = Problem.checked(total.sigma, total.kernel, data.n_directions, PENALTY)
     values, vectors = np.linalg.eigh(pi)
     basis = vectors[:, ::-1][:, : data.n_directions]
-    # Made positive semi-definite and feasible, so that objectives can be compared.
+    # Make Pi positive semi-definite and feasible, so that objectives can be compared.
     positive = (vectors * np.clip(values, 0.0, None)) @ vectors.T
     support = pi.any(axis=1)
     rounded = np.round(basis, 2).any(axis=1)
@@ -89,7 +89,7 @@ def run(data: Simulation, protocol: str, tol: float) -> Row:
 
 
 def run_sums(data: Simulation, protocol: str) -> tuple[np.ndarray, Communication]:
-    """Add, in the open or under masks, and solve once."""
+    """Add sums, with or without masks, and solve once."""
     parts = split_sites(data.X, data.y, data.sites, np.random.default_rng(0))
     terms = Terms(N_FEATURES, kernel=Slices())
     own = OwnSites(parts, Variables(tuple(f"x{j}" for j in range(N_FEATURES))))
@@ -119,20 +119,20 @@ def run_paper(data: Simulation, tol: float) -> tuple[np.ndarray, Communication]:
 
 
 def cost(transport: InProcess, names: list[str]) -> Communication:
-    """Count rounds, and what each site sent and received."""
+    """Count rounds, and the bytes that each site sent and received."""
     transcript = transport.transcript
     traffic = {name: transcript.bytes_of(name) for name in names}
     return Communication(transcript.rounds, traffic)
 
 
 def pooled(data: Simulation) -> Summary:
-    """Sum what the sites would tell."""
+    """Return the pooled summary of all sites."""
     parts = [data.sites == site for site in np.unique(data.sites)]
     return sum(summarize(data.X[own], data.y[own]) for own in parts)
 
 
 def write_table(ledger: Ledger, path: Path) -> str:
-    """Write what was measured as a table, and give the text."""
+    """Write the measurements as a table, and return its text."""
     row = ledger.rows[0]
     lines = [
         "# The default protocol beside the paper's",

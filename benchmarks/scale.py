@@ -1,4 +1,4 @@
-"""Many sites: twenty as processes of this machine, two hundred in one process.
+"""Measure studies of many sites: 20 processes, and 200 sites in one process.
 
 Run with ``make bench-scale`` or ``python -m benchmarks.scale``.
 """
@@ -29,7 +29,7 @@ AS_PROCESSES = 20
 
 
 class Timed(InProcess):
-    """Tells the sites' seconds of a core from the coordinator's."""
+    """Transport that measures the CPU seconds of the sites separately."""
 
     sites_cpu = 0.0
 
@@ -43,7 +43,7 @@ class Timed(InProcess):
 def main() -> None:
     """Measure what is not in the results yet, then print and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     parser.add_argument("--only", choices=["processes", "in process"])
     options = parser.parse_args()
     ledger = Ledger(
@@ -52,7 +52,7 @@ def main() -> None:
         key=("part", "sites"),
         source="src/fedsdr/secure_sum",
     )
-    # NVFLARE's own.
+    # A warning of NVFLARE.
     warnings.filterwarnings("ignore", "ssl_context is deprecated", DeprecationWarning)
     with threadpool_limits(limits=1):
         if options.only != "processes":
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def make_files(root: Path, n_sites: int) -> Consortium:
-    """Simulate a study of some sites."""
+    """Simulate a study and write its files."""
     data = make_setting(
         1,
         n_sites=n_sites,
@@ -78,7 +78,7 @@ def make_files(root: Path, n_sites: int) -> Consortium:
 
 
 def run_alone(n_sites: int) -> Row:
-    """Run a study in this process, small ones several times; give medians."""
+    """Run a study in this process, small ones several times; return medians."""
     runs = []
     for _ in range(max(1, 100 // n_sites)):
         with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ def run_once(files: Consortium) -> dict[str, float]:
 
 
 def run_processes(n_sites: int) -> Row:
-    """Run a study between that many processes."""
+    """Run a study with one process per site."""
     with tempfile.TemporaryDirectory() as folder:
         files = make_files(Path(folder) / "study", n_sites)
         spent, result = run_nodes(files)
@@ -117,14 +117,14 @@ def run_processes(n_sites: int) -> Row:
 
 
 def exponent(rows: Sequence[Mapping[str, object]], name: str) -> float:
-    """Fit the power of the number of sites with which something grows."""
+    """Fit the exponent with which a measurement grows in the number of sites."""
     sites = [float(str(row["sites"])) for row in rows]
     values = [float(str(row[name])) for row in rows]
     return float(np.polyfit(np.log(sites), np.log(values), 1)[0])
 
 
 def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
-    """Write what was measured, and give the text."""
+    """Write the measurements, and return the text."""
     first = rows[0]
     lines = [
         "# Many sites",
@@ -143,7 +143,7 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
 
 
 def in_process(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Write the table of studies in one process."""
+    """Return the table of the studies in one process."""
     if len(rows) < 2:
         return []
     slope, last = (exponent(some, "cpu_per_site") for some in (rows, rows[-2:]))
@@ -157,12 +157,12 @@ def in_process(rows: Sequence[Mapping[str, object]]) -> list[str]:
         "Seconds of wall time, then of a core: all parties; one site, for answering;",
         "one site, for opening its files; the coordinator. Kilobytes of one site.",
         "",
-        "| sites | seconds | cpu | cpu a site | opening | coordinator | kB a site |",
+        "| sites | seconds | cpu | cpu/site | opening | coordinator | kB per site |",
         "|--:|--:|--:|--:|--:|--:|--:|",
         *(f"| {' | '.join(str(row[name]) for name in names)} |" for row in rows),
         "",
-        "A site agrees on keys with every other one, so its time must grow; it is to",
-        "grow no faster than linearly. Fitted over all rows, the time of a site grows",
+        "A site agrees on keys with every other site, so its time must grow, but no",
+        "faster than linearly. Fitted over all rows, the time of a site grows",
         f"with the number of sites to the power {slope:.2f}; from",
         f"{rows[-2]['sites']} to {rows[-1]['sites']} sites, {last:.2f}.",
         "",
@@ -170,7 +170,7 @@ def in_process(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def as_processes(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Write what was measured between processes."""
+    """Return the table of the study between processes."""
     if not rows:
         return []
     row = rows[0]

@@ -1,4 +1,4 @@
-"""Cost of masking over the cost of what is masked, in one run.
+"""Compare the cost of masking with the cost of the masked summaries, in one run.
 
 Run with ``make bench-secure-sum`` or ``python -m benchmarks.secure_sum``.
 """
@@ -23,7 +23,7 @@ REPEATS = 5
 
 
 def main() -> None:
-    """Measure, then print and write the figures."""
+    """Measure, then print and write the table."""
     ledger = Ledger(
         RESULTS / "secure_sum.csv",
         fresh=True,
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def measure(kernel: str) -> Row:
-    """Time summaries, masking and opening for all sites, one after the other."""
+    """Time summaries and secure sums of all sites, one site after the other."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, N_FEATURES))
     y = X[:, 0] + rng.normal(size=N_ROWS)
@@ -64,7 +64,7 @@ def measure(kernel: str) -> Row:
 
 
 def add(names: list[str], values: np.ndarray) -> np.ndarray:
-    """Run one secure sum in which every site has the same numbers."""
+    """Run one secure sum in which all sites have the same values."""
     identities = {name: Identity.generate() for name in names}
     roster = {name: identity.public for name, identity in identities.items()}
     agreement = Agreement("00" * 32, roster, N_SITES // 2 + 1)
@@ -84,16 +84,16 @@ def add(names: list[str], values: np.ndarray) -> np.ndarray:
 
 
 def write_table(ledger: Ledger, path: Path) -> str:
-    """Write what was measured, and give the text."""
+    """Write the measurements, and return the text."""
     row = ledger.rows[0]
     lines = [
-        "# What masking costs",
+        "# Cost of masking",
         "",
         f"`python -m benchmarks.secure_sum`, commit {row['commit']}, {row['date']}.",
         f"{N_SITES} sites of {N_ROWS} rows and {N_FEATURES} columns, one thread:",
         "seconds of a core for all sites' summaries, for everything in their secure",
-        "sum (keys, shares, masks, signatures, opening), and the ratio, which is to",
-        f"stay under {TARGET}. Medians of {REPEATS} runs, taken in turn.",
+        "sum (keys, shares, masks, signatures, opening), and the ratio, which must",
+        f"stay below {TARGET}. Medians of {REPEATS} runs, taken in turn.",
         "",
         "| kernel | numbers | summaries | secure sum | ratio | relative error |",
         "|---|--:|--:|--:|--:|--:|",

@@ -1,7 +1,7 @@
-"""Time the working set against the paper's ADMM, and a path against one eigh.
+"""Compare the working set with the paper's ADMM, and a path with one eigh.
 
-Run with ``make bench-solver`` or ``python -m benchmarks.solver``; what is measured and
-how is said in ``benchmarks/README.md``.
+Run with ``make bench-solver`` or ``python -m benchmarks.solver``;
+``benchmarks/README.md`` describes the measurements.
 """
 
 import argparse
@@ -39,7 +39,7 @@ MIN_SECONDS, MAX_SECONDS = 15.0, 120.0
 def main() -> None:
     """Measure what is not in the results yet, then print and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fresh", action="store_true", help="measure everything anew")
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     parser.add_argument("--quick", action="store_true", help="d = 150 only, no path")
     options = parser.parse_args()
     ledger = Ledger(RESULTS / "solver.csv", fresh=options.fresh)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def compare(size: int, setting: int, penalty: float) -> Row:
-    """Bring both methods to the same certified gap on the same matrices."""
+    """Run both methods to the same certified gap on the same matrices."""
     sigma, kernel, k = moments(setting, size)
     ours = median_time(lambda: solve(sigma, kernel, k, penalty, tol=GAP))
     found = solve(sigma, kernel, k, penalty, tol=GAP)
@@ -97,7 +97,7 @@ def run_literal_admm(problem: Problem, budget: float) -> tuple[float, int, float
 
 
 def follow_path(setting: int) -> Row:
-    """Solve the default grid, in units of one eigendecomposition of its size."""
+    """Time the default grid, in units of one eigendecomposition of the same size."""
     sigma, kernel, k = moments(setting, PATH_SIZE)
     unit = median_time(lambda: np.linalg.eigh(sigma))
     begin = perf_counter()
@@ -114,7 +114,7 @@ def follow_path(setting: int) -> Row:
 
 
 def moments(setting: int, size: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Pool ten sites of 200 rows."""
+    """Return the pooled moments of ten sites of 200 rows."""
     data = make_setting(
         setting, n_sites=10, n_per_site=200, n_features=size, random_state=0
     )
@@ -126,7 +126,7 @@ def moments(setting: int, size: int) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def median_time(run: Callable[[], object]) -> float:
-    """Median of a few repetitions, in seconds."""
+    """Return the median time of a few repetitions, in seconds."""
     times = []
     for _ in range(REPEATS):
         begin = perf_counter()

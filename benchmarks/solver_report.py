@@ -1,4 +1,4 @@
-"""Tables of the solver benchmark, as markdown that reads well in a terminal."""
+"""Tables of the solver benchmark in Markdown, aligned for terminals."""
 
 import math
 from itertools import groupby
@@ -12,7 +12,7 @@ TARGET_UNITS = 60
 
 
 def write_report(ledger: Ledger, path: Path) -> str:
-    """Write the tables of everything measured, and give their text."""
+    """Write the tables of all measurements, and return their text."""
     ratios = [row for row in ledger.rows if row["part"] == "ratio"]
     paths = [row for row in ledger.rows if row["part"] == "path"]
     text = "\n".join(
@@ -44,7 +44,7 @@ def _provenance(ledger: Ledger) -> list[str]:
         "`make bench-solver` (`python -m benchmarks.solver`), one BLAS thread; "
         f"solver at commit {ledger.commit}, {' to '.join(dates)}, "
         f"{row['cpus']} CPUs, Python {row['python']}, numpy {row['numpy']}, "
-        f"scipy {row['scipy']}. `>=`: ADMM was stopped before it got there, at the "
+        f"scipy {row['scipy']}. `>=`: ADMM was stopped before that gap, at the "
         "gap shown."
     )
     return [sentence]

@@ -1,4 +1,4 @@
-"""Every system of the paper: how it is made, and which rows it is given."""
+"""Every system of the paper: its estimator, and the form of its rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from fedsdr.simulate import Simulation
 
 @dataclass(frozen=True)
 class System:
-    """A method, and how the rows of the sites reach it.
+    """An estimator, and the form of the rows it is fitted to.
 
     Parameters
     ----------
     make : callable
-        From the true number of directions, which most do not look at, to an estimator.
+        Function of the true number of directions, which most systems ignore, that
+        returns an estimator.
     rows : {"sites", "pooled", "centred"}
-        Rows with their site; rows of all sites as one data set; the same, centred on
-        the mean of their site.
+        Form of the rows: with their site; all rows as one data set; or the same,
+        centred on the mean of their site.
     """
 
     make: Callable[[int], Any]
     rows: Literal["sites", "pooled", "centred"]
 
     def fit(self, data: Simulation) -> Any:
-        """Fit to simulated rows."""
+        """Fit the system to simulated rows."""
         estimator = self.make(data.n_directions)
         if self.rows == "sites":
             return estimator.fit(data.X, data.y, sites=data.sites)
@@ -38,7 +39,7 @@ class System:
 
 
 def literal(_: int) -> PaperFedSSIR:
-    """Make the paper's protocol: votes, slices, no refit; the universal penalty."""
+    """Return the paper's protocol: votes, slices, no refit, the universal penalty."""
     return PaperFedSSIR(penalty="universal", standardize=True, tol=1e-4, random_state=0)
 
 

@@ -1,1 +1,1 @@
-"""Small programs for people who work on fedsdr."""
+"""Small programs for developers of fedsdr."""

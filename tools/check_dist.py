@@ -1,9 +1,9 @@
-"""Install the built wheel and sdist into empty environments, and try each.
+"""Install the built wheel and sdist into empty environments, and test each.
 
 ``make dist`` builds both and runs this. Every environment gets the package with its
-core dependencies, pytest and hypothesis, and nothing of the clone but a copy of the
-tests. What is tried: a fit in Python, a fit on the command line, and the tests that
-need neither a clone nor an extra.
+core dependencies, pytest and hypothesis, and of the clone only a copy of the tests.
+The checks are a fit in Python, a fit on the command line, and the tests that need
+neither a clone nor an extra.
 """
 
 import shutil
@@ -41,7 +41,7 @@ frame.to_csv("rows.csv", index=False)
 
 
 def main() -> None:
-    """Try every artifact in ``dist``."""
+    """Test every artifact in ``dist``."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     found = sorted((ROOT / "dist").glob(f"fedsdr-{version}*"))
     kinds = {one.suffix for one in found}

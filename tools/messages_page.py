@@ -35,7 +35,7 @@ whoever gets a message can of course show it to others.
 
 
 def messages_page() -> str:
-    """Write all messages as a page.
+    """Return the page that lists all messages.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""How far a reader walks: the files and calls between an entry and the arithmetic.
+"""Count the files and calls between an entry point and the arithmetic.
 
 Three walks are traced: ``FedSSIR().fit``, a study at its sites and at its coordinator,
 and a task of ``fedsdr reproduce table1``. Each is run once before it is traced, so that
-imports are not counted. Functions are looked up by where they are defined, so that the
-tool needs no change when they move to other files.
+imports are not counted. Functions are searched by name in all files, so that the tool
+needs no change when they move.
 
 Usage: ``python tools/walk.py [--only fit|study|reproduce] [--markdown]``
 """
@@ -31,7 +31,7 @@ PACKAGE = Path(fedsdr.__file__).resolve().parent
 CLONE = Path(__file__).resolve().parent.parent
 EXPERIMENTS = CLONE / "reproduction"
 
-#: Where chains end: products of rows in this room, and these functions of the solver.
+#: Ends of chains: products of rows in this room, and these functions of the solver.
 SUMS, SOLVER = "summaries", "solver"
 ITERATIONS = ("solve_dense", "solve_interior")
 TRANSPORTS = ("transports", "federation")
@@ -40,20 +40,20 @@ COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 
 @dataclass
 class Walk:
-    """What one party's part of a run goes through.
+    """Files and calls that one party's part of a run uses.
 
     Parameters
     ----------
     title : str
-        What is run.
+        Title of the walk.
     starts : tuple of str, default=()
-        Functions under which calls count; all calls if empty.
+        Functions within which calls are counted; all calls if empty.
     without : tuple of str, default=()
-        Functions under which calls do not count.
+        Functions within which calls are not counted.
     skipped : tuple of str, default=()
-        Rooms that do not count.
+        Rooms that are not counted.
     ends : tuple of str
-        The chains that are wanted.
+        Ends of the chains to report.
     """
 
     title: str
@@ -65,14 +65,14 @@ class Walk:
     chains: dict[str, list[CodeType]] = field(default_factory=dict)
 
     def enter(self, stack: list[CodeType], end: str) -> None:
-        """Note a call.
+        """Record a call.
 
         Parameters
         ----------
         stack : list of code
-            Of the package, from the outermost to the one that is entered.
+            Functions of the package on the stack, from the outermost to the called one.
         end : str
-            Which end of a chain that is; empty for none.
+            End of a chain that the call reaches; empty for none.
         """
         if _room(stack[-1]) in self.skipped:
             return
@@ -89,17 +89,17 @@ class Walk:
             self.chains[end] = chain
 
     def lines(self, *, markdown: bool) -> Iterator[str]:
-        """Tell what was found.
+        """Report the files and chains.
 
         Parameters
         ----------
         markdown : bool
-            Whether to mark it up.
+            Whether to write Markdown.
 
         Yields
         ------
         str
-            A line.
+            One line of the report.
         """
         before, after = (["```text"], ["```"]) if markdown else ([], [])
         rooms = Counter(file.split("/")[0].removesuffix(".py") for file in self.files)
@@ -120,7 +120,7 @@ class Walk:
 
 
 def _walk_fit() -> list[Walk]:
-    """Walk from the estimator's `fit`."""
+    """Trace the estimator's `fit`."""
     data = _find("make_setting")(3, n_per_site=200, n_features=40, random_state=0)
     model = fedsdr.FedSSIR()
     return _trace(
@@ -129,7 +129,7 @@ def _walk_fit() -> list[Walk]:
 
 
 def _walk_study() -> list[Walk]:
-    """Walk through a study, leaving out what carries the messages."""
+    """Trace a study, without its transport."""
     site = ("open_site", "handle")
     walks = (
         Walk("A study: a site", site, (), TRANSPORTS, (SUMS,)),
@@ -144,7 +144,7 @@ def _walk_study() -> list[Walk]:
 
 
 def _walk_reproduce() -> list[Walk]:
-    """Walk through one task of Table 1, which writes nothing."""
+    """Trace one task of Table 1, which writes no file."""
     experiment = _find("find_experiment")("table1")
     tasks = experiment.tasks(runs=1, methods=["default"])
     task = next(task for task in tasks if task.setting == "3")
@@ -154,7 +154,7 @@ def _walk_reproduce() -> list[Walk]:
 
 
 def _trace(run: Callable[[], Any], *walks: Walk) -> list[Walk]:
-    """Run something twice, and note the calls of the second time."""
+    """Run a function twice, and record the calls of the second run."""
 
     def note(frame: FrameType | None, event: str, _: Any) -> None:
         if event != "call" or not _file(frame.f_code) or frame.f_code.co_name[0] == "<":
@@ -179,7 +179,7 @@ def _trace(run: Callable[[], Any], *walks: Walk) -> list[Walk]:
 
 
 def _find(name: str) -> Any:
-    """Find a function, wherever the clone defines it."""
+    """Find a function by name in the files of the clone."""
     sys.path.append(str(CLONE))
     for folder in (PACKAGE, EXPERIMENTS):
         for path in sorted(folder.rglob("*.py")):
@@ -191,7 +191,7 @@ def _find(name: str) -> Any:
 
 @cache
 def _file(code: CodeType) -> str:
-    """Name the file within the package; empty for the code of others."""
+    """Return the file within the package; empty for other code."""
     path = Path(code.co_filename)
     for folder, above in ((PACKAGE, PACKAGE), (EXPERIMENTS, CLONE)):
         if path.is_relative_to(folder):
@@ -209,31 +209,31 @@ def _is_call(code: CodeType) -> bool:
 
 
 def _end(frame: FrameType) -> str:
-    """Say which end of a chain is entered, if any."""
+    """Return the end of a chain that a call reaches, or an empty text."""
     code = frame.f_code
     if code.co_name in ITERATIONS and _room(code) == SOLVER:
         return code.co_name
     if _room(code) != SUMS or not _multiplies(code):
         return ""
     given = frame.f_locals.values()
-    # Functions of y alone are no sums of rows.
+    # Functions of y alone are not sums of rows.
     return SUMS if any(getattr(one, "ndim", 0) == 2 for one in given) else ""
 
 
 @cache
 def _multiplies(code: CodeType) -> bool:
-    # What a finished summary does with its sums does not count.
+    # Operations of a finished summary on its sums are not counted.
     if code.co_qualname.startswith("Summary.") or not _is_call(code):
         return False
     return any(one.argrepr in ("@", "@=") for one in dis.get_instructions(code))
 
 
 def main() -> None:
-    """Print the walks."""
+    """Trace the walks and print them."""
     walks = {"fit": _walk_fit, "study": _walk_study, "reproduce": _walk_reproduce}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=walks, help="one of the walks")
-    parser.add_argument("--markdown", action="store_true", help="mark the output up")
+    parser.add_argument("--markdown", action="store_true", help="write Markdown")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for name, run in walks.items():

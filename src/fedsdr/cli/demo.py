@@ -54,7 +54,7 @@ def demo(
     from fedsdr.cli.demo_nodes import run_over_nodes
 
     if not in_process and not has("federation"):
-        # Also with --json: whoever reads it should know, and stdout stays clean.
+        # Also with --json: the note goes to stderr, so that stdout holds only JSON.
         Screen().note(
             "NVIDIA FLARE is not installed, so all sites run in this process. For real "
             "nodes: pip install 'fedsdr[federation]'"

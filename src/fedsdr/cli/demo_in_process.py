@@ -27,7 +27,7 @@ def run_in_process(
     features: int | None,
     json: bool,
 ) -> None:
-    """Simulate, fit, and show the answer beside the truth."""
+    """Simulate rows, fit them, and show the result beside the truth."""
     from fedsdr.cli import demo_truth
 
     n_sites, n_rows, n_features = sites or SITES, rows or ROWS, features or FEATURES

@@ -99,7 +99,7 @@ class Report:
 
 
 def show(screen: Screen, report: Report, folder: Path) -> None:
-    """Show a report, and where to look next."""
+    """Print a report, and the commands to look further."""
     from fedsdr.cli import demo_truth
 
     screen.out.print(_rounds(report))

@@ -29,7 +29,7 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
-    """List the selected variables and their coefficients, beside the truth if known."""
+    """List selected variables and their coefficients, beside the truth if given."""
     import numpy as np
 
     support = np.asarray(result.support, dtype=bool)
@@ -57,7 +57,7 @@ def certificate(result: "Result") -> str:
     """Describe the certificate of the convex problem that selects the variables."""
     if result.gap is None or result.dual_bound is None:
         return f"objective {result.objective:.9g}, without a certificate"
-    # A gap of zero is a gap below rounding.
+    # A gap of zero means a gap below the rounding error.
     gap = max(result.gap, sys.float_info.epsilon)
     proof = (
         f"objective {result.objective:.9g}, dual bound {result.dual_bound:.9g}: "

@@ -43,21 +43,21 @@ def add_under_masks(
 
 
 def join_under_masks(sites: OwnSites, terms: Terms) -> tuple[SecureSum, InProcess]:
-    """Let sites agree to a study, with all parties in this process.
+    """Agree on a study between sites, with all parties in this process.
 
     Parameters
     ----------
     sites : OwnSites
-        Rows of at least 3 sites; each gets an identity for the occasion.
+        Rows of at least 3 sites; each site gets a temporary identity.
     terms : Terms
-        What they agree on.
+        Terms that the sites agree on.
 
     Returns
     -------
     adder : SecureSum
-        Adds under masks.
+        Function that computes masked sums over the sites.
     transport : InProcess
-        Counts the messages.
+        Transport, which counts the messages.
     """
     names = sites.variables.names
     identities = {name: Identity.generate() for name in sites.rows}

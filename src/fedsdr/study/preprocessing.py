@@ -252,7 +252,7 @@ def _read_levels(column: pd.Series, variable: Variable) -> _Read:
     codes = {level: code for code, level in enumerate(variable.levels)}
     places, found = pd.factorize(column)
     texts = [level_text(one) for one in found.tolist()]
-    # A missing entry has the place -1, which is the last one here.
+    # A missing entry has the index -1, which is the last element here.
     table = np.array(
         [_MISSING if t is None else codes.get(t, _UNDECLARED) for t in texts]
         + [_MISSING],

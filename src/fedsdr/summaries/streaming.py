@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class RowMoments:
-    r"""Number, mean and scatter of rows, with which those of others can be merged.
+    r"""Number, mean and scatter of rows, which can be merged with those of others.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class RowMoments:
             self._merge(len(rows), mean, rows.T @ rows)
 
     def merge(self, other: "RowMoments") -> None:
-        """Add the rows that others are the moments of.
+        """Add the rows of other moments.
 
         Parameters
         ----------
         other : RowMoments
-            Of other rows.
+            Moments of other rows.
         """
         if other.n_rows:
             self._merge(other.n_rows, other.mean, other.scatter)
@@ -123,7 +123,7 @@ class _Smooth:
         self._overlap += own.T @ own
 
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
-        """Give the summary, for rows centred on the mean of their own part."""
+        """Return the summary, with rows centred on the mean of their part."""
         product = self._product - np.outer(self._sums, moments.mean)
         return Summary(
             moments.n_rows,
