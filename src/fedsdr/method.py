@@ -246,7 +246,7 @@ class Method:
     n_directions : int, Auto, Bic or Votes, default=Auto()
         Dimension K, or how to choose it.
     penalty : float, Universal, Moments or HoldOut, default=Universal()
-        rho of eq2.10, for columns on the common scale, or how to choose it.
+        Penalty rho of eq2.10, for columns on the common scale, or how to choose it.
     kernel : Smooth, Slices or Pairs, default=Smooth()
         How the movement of x with y is measured.
     refit : bool or float, default=True
