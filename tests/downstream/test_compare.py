@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
-from fedsdr import InputError
+from fedsdr import FedPCA, InputError
 from fedsdr.downstream import (
     PerSite,
     compare_downstream,
