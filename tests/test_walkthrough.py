@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -101,9 +101,7 @@ def places(number: int, role: str, text: str) -> list[tuple[str, str]]:
     return [(site, re.sub(r"\bnorth\b", site, text)) for site in SITES]
 
 
-def prepare(
-    folder: Path, run: Callable[[str, Path], str], **changes: str
-) -> dict[tuple[int, str], str]:
+def prepare(folder: Path, **changes: str) -> dict[tuple[int, str], str]:
     """Run everything that needs no nodes; what was printed, by step and folder."""
     printed: dict[tuple[int, str], str] = {}
     for number, role, text in steps("sh"):
@@ -111,7 +109,7 @@ def prepare(
             text = text.replace(f"study {old} study.toml", new)
         for place, commands in places(number, role, text):
             key = (number, place)
-            printed[key] = printed.get(key, "") + run(commands, folder / place)
+            printed[key] = printed.get(key, "") + here(commands, folder / place)
     return printed
 
 
@@ -123,7 +121,7 @@ def words(text: str) -> set[str]:
 def test_what_needs_no_nodes(tmp_path: Path) -> None:
     # Making kits needs the extra, even if running them is another test.
     pytest.importorskip("nvflare", exc_type=ImportError)
-    printed = prepare(tmp_path, here)
+    printed = prepare(tmp_path)
     assert max(number for number, _ in printed) == LAST_WITHOUT_NODES
     digests = {
         re.search(r"^digest ([0-9a-f]{64})$", printed[key], re.MULTILINE)[1]
@@ -194,18 +192,21 @@ def test_with_nodes(tmp_path: Path) -> None:
     from fedsdr.transports.nvflare.ports import free_port
 
     provision = f"study provision study.toml --port {free_port()}"
-    prepare(tmp_path, shell, provision=provision)
+    prepare(tmp_path, provision=provision)
     with ExitStack() as stack:
         printed: dict[int, str] = {}
         for number, role, text in steps("sh nodes"):
+            logs = []
             for place, commands in places(number, role, text):
                 if number in (7, 8):
-                    log = tmp_path / f"{place}.log"
-                    stack.enter_context(terminal(commands, tmp_path / place, log))
-                    wait_for("listens on" if number == 7 else "Joined", log)
+                    logs.append(tmp_path / f"{place}.log")
+                    started = terminal(commands, tmp_path / place, logs[-1])
+                    stack.enter_context(started)
                 else:
                     now = shell(commands, tmp_path / place)
                     printed[number] = printed.get(number, "") + now
+            for log in logs:
+                wait_for("listens on" if number == 7 else "Joined", log)
     assert "The study is finished." in printed[9]
     assert "Wrote result.json." in printed[9]
     assert printed[10].count("whole, 2 entries") == len(SITES)

@@ -45,7 +45,7 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
-    assert "a.pub is where the public half would be" in outcome.stderr
+    assert "a.pub is the file of the public key" in outcome.stderr
     (tmp_path / "a.pub").unlink()
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2

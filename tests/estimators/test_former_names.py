@@ -95,7 +95,10 @@ def test_several_former_names_are_put_together() -> None:
             min_ratio=0.2,
         )
     assert len(seen) == 4
-    expected = Method(n_directions=Votes(2), penalty=HoldOut(0.25, 7, 0.2))
+    expected = Method(
+        n_directions=Votes(max_directions=2),
+        penalty=HoldOut(fraction=0.25, penalties=7, min_ratio=0.2),
+    )
     assert method_of(model) == expected
 
 

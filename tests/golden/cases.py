@@ -45,11 +45,13 @@ def ssir(n_directions: Any = "bic", **options: Any) -> Any:
 
 
 def ssir_cv(max_directions: int = 3, *, slices: int = 5, **options: Any) -> Any:
-    return SSIRCV(max_directions, slices=slices, **options, random_state=0)
+    kernel = Slices(number=slices)
+    return SSIRCV(max_directions, kernel=kernel, **options, random_state=0)
 
 
 def lasso_sir(n_directions: Any = "auto", *, slices: int = 20, **options: Any) -> Any:
-    return LassoSIR(n_directions, slices=slices, **options, random_state=0)
+    kernel = Slices(number=slices)
+    return LassoSIR(n_directions, kernel=kernel, **options, random_state=0)
 
 
 def paper(n_directions: Any, **options: Any) -> Any:
@@ -120,9 +122,12 @@ def reduced(model: Any) -> Outcome:
     outcome = {"n_directions": int(model.n_directions_), **sparse(model.directions_)}
     if hasattr(model, "support_"):
         outcome["support"] = np.flatnonzero(model.support_).tolist()
-    for name in ("penalty", "eigenvalues", "penalties", "strengths"):
+    for name in ("penalty", "eigenvalues", "strengths"):
         if hasattr(model, f"{name}_"):
-            outcome[name] = np.asarray(getattr(model, f"{name}_"), float).tolist()
+            # The penalties of LassoSIR, one per direction, were called penalties_.
+            former = "penalties" if isinstance(model, LassoSIR) else "penalty"
+            key = former if name == "penalty" else name
+            outcome[key] = np.asarray(getattr(model, f"{name}_"), float).tolist()
     return outcome
 
 

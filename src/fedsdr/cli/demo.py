@@ -1,4 +1,4 @@
-"""``fedsdr demo``: a whole study on this machine, with the truth beside its result."""
+"""``fedsdr demo``: run a whole study on this machine and compare it with the truth."""
 
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +66,7 @@ def demo(
 
 
 def _file_in(folder: Path) -> Path:
-    """Name the result in a folder that was meant for all files."""
+    """Create the folder that was given for all files, and name the result in it."""
     with Screen().polite():
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The light demonstration: all sites in this process."""
+"""The demonstration with all sites in this process."""
 
 import json as json_format
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``fedsdr study``: what the coordinator of a study asks and does."""
+"""``fedsdr study``: the commands for the coordinator of a study."""
 
 import csv
 import json as json_format
@@ -80,7 +80,7 @@ def check(
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
 ) -> None:
-    """Check a study file, and say what the study will compute and who sees what.
+    """Check a study file, and list what is computed and which party sees what.
 
     The exit code is 0 for a file that can be used, and 2 for one that cannot.
     """
@@ -93,7 +93,7 @@ def check(
         study = read_study(file)
         found = _describe(study)
         if study.purpose == PURPOSE:
-            screen.warn(f"{file}: purpose: not written yet, and stewards decide on it")
+            screen.warn(f"{file}: purpose: not written yet; stewards decide on it")
     if json:
         typer.echo(json_format.dumps(found))
     else:

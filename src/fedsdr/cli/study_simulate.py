@@ -1,4 +1,4 @@
-"""``fedsdr study simulate``: the whole study in this process, from its real files."""
+"""``fedsdr study simulate``: run a study from its real files in this process."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,6 +1,5 @@
 """One model a site."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -15,7 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fedsdr.downstream.splits import take_rows
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.exceptions import (
+    InputError,
+    SiteError,
+    SiteWarning,
+    describe_site,
+    warn_user,
+)
 from fedsdr.rows.memory_rows import group_by_site
 
 UNSEEN = ("error", "pooled")
@@ -205,7 +210,7 @@ class PerSite(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if is_classifier(self) and len(np.unique(y)) == 1:
             outcome = "its model always predicts this class"
             text = describe_site(label, "has one class in its rows", outcome)
-            warnings.warn(text, SiteWarning, stacklevel=4)
+            warn_user(text, SiteWarning)
             return DummyClassifier(strategy="most_frequent").fit(X, y)
         try:
             return clone(self.estimator).fit(X, y)

@@ -1,4 +1,4 @@
-"""Parameters as version 0.1 called them; they work with a warning until version 0.3."""
+"""Parameter names of version 0.1, which work with a warning until version 0.3."""
 
 import inspect
 from collections.abc import Callable
@@ -50,14 +50,15 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
     Parameters
     ----------
     estimator : BaseEstimator
-        With its present parameters as attributes.
+        Estimator whose present parameters are attributes.
     former : dict of str to object
-        Given under former names, or misspelt.
+        Values given under former or misspelt names.
 
     Raises
     ------
     TypeError
-        For a name that never was one, naming the nearest that is.
+        For a name that is neither a present nor a former one; the error names the
+        closest parameter.
     """
     for name, value in former.items():
         where, inside, kinds = FORMER.get(name, ("", "", ()))
@@ -65,7 +66,7 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
             raise TypeError(_unknown(estimator, name))
         now = read_parameter(where, getattr(estimator, where))
         said = f"leave it out, it has no effect on {where}={now!r}"
-        # As before, the number of slices goes before their size.
+        # As in version 0.1, the number of slices takes precedence over their size.
         beaten = inside == "size" and getattr(now, "number", None) is not None
         if value is not None and type(now).__name__ in kinds and not beaten:
             other = {"size": None} if inside == "number" else {}
@@ -85,14 +86,14 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
     Parameters
     ----------
     estimator : FedSSIR
-        With a protocol that it does not have any more, or never had.
+        Estimator with a former or an unknown protocol.
     X, y, sites : object
-        As for its fit.
+        Arguments of `fit`.
 
     Returns
     -------
     FedSSIR
-        Itself, with what `PaperFedSSIR` found.
+        The estimator, with the attributes of the fitted `PaperFedSSIR`.
     """
     if estimator.protocol != "paper":
         raise InputError(

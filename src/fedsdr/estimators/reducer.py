@@ -1,4 +1,4 @@
-"""What all reducers share: transform, names, tags."""
+"""Base class of all reducers: transform, names, tags."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -26,8 +26,8 @@ from fedsdr.summaries.slicing import MIN_ROWS
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Linear reduction ``X @ directions_``.
 
-    Rows are not centred: sites may have means of their own, and the position of the
-    origin says nothing about y that the reduced variables do not.
+    Rows are not centred: sites may have different means, and the position of the
+    origin adds no information about y to the reduced variables.
     """
 
     directions_: NDArray[np.float64]
@@ -35,12 +35,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     penalty_: Any
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Reduce rows to the directions found.
+        """Project rows onto the estimated directions.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows, with the columns of the fit.
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -102,17 +102,17 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Make a Generator from what scikit-learn calls a random state.
+    """Make a Generator from a random state of scikit-learn.
 
     Parameters
     ----------
     random_state : int, RandomState instance, Generator or None
-        As users pass it.
+        Random state that the user passed.
 
     Returns
     -------
     numpy.random.Generator
-        Equal for equal integers.
+        Generator; equal integers give equal generators.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -122,10 +122,10 @@ def random_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng()
     if isinstance(random_state, Integral):
         return np.random.default_rng(int(random_state))
-    check_random_state(random_state)  # raises, in scikit-learn's words
+    check_random_state(random_state)  # raises scikit-learn's error
     return np.random.default_rng()
 
 
 def _holds_numbers(X: Any) -> bool:
-    """Recognise arrays that need no look at their columns."""
+    """Return whether X is a numeric array, whose columns need no check."""
     return getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"

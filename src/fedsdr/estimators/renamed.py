@@ -1,4 +1,4 @@
-"""Former names of attributes, which work for one more release."""
+"""Former names of attributes, which work until the next release."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ def renamed_attribute(old: str, new: str) -> property:
     Parameters
     ----------
     old, new : str
-        The former name and the name now.
+        Former and present name.
 
     Returns
     -------
     property
-        To be assigned to `old` in the body of the class.
+        Property to assign to `old` in the body of the class.
     """
 
     def read(self: Any) -> Any:
         value = getattr(self, new)
         warn_user(
-            f"{old} is called {new} now; the former name goes in the next release",
+            f"{old} is called {new} now; the next release removes the former name",
             FutureWarning,
         )
         return value

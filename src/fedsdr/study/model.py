@@ -19,7 +19,7 @@ from fedsdr.study.study_columns import FROZEN
 
 
 def _read(name: str, value: Any) -> Any:
-    """Read a parameter; the key comes before what is said about it."""
+    """Read a parameter; its name is removed, since messages start with the key."""
     try:
         return read_parameter(name, value)
     except InputError as error:
