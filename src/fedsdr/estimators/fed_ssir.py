@@ -8,6 +8,7 @@ from fedsdr.estimators.former_names import (
     fit_by_former_protocol,
 )
 from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.run import run
 
@@ -166,6 +167,7 @@ class FedSSIR(Reducer):
         generator = random_generator(self.random_state)
         adder = self._own_sites(X, y, sites, generator)
         if self.protocol == "secure":
+            require("secure", "protocol='secure'")
             from fedsdr.estimators.masked_sites import add_under_masks
 
             found, self.communication_ = add_under_masks(adder, method, generator)

@@ -1,4 +1,4 @@
-"""Parameter names of version 0.1, which work with a warning until version 0.3."""
+"""Names of version 0.1, which work with a warning until version 0.3."""
 
 import inspect
 from collections.abc import Callable
@@ -60,6 +60,9 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
         For a name that is neither a present nor a former one; the error names the
         closest parameter.
     """
+    if "max_iter" in former and getattr(estimator, "protocol", "") == "paper":
+        # Only the paper's algorithm, which was a protocol of FedSSIR, ever used it.
+        estimator.former_max_iter = former.pop("max_iter")
     for name, value in former.items():
         where, inside, kinds = FORMER.get(name, ("", "", ()))
         if not hasattr(estimator, where):
@@ -109,11 +112,38 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
     given = {name: getattr(estimator, name) for name in names}
     if given["n_directions"] == "auto":
         given["n_directions"] = "votes"
+    if hasattr(estimator, "former_max_iter"):
+        given["max_iter"] = estimator.former_max_iter
     found = paper(**given).fit(X, y, sites=sites)
     estimator.__dict__ |= {
         name: value for name, value in vars(found).items() if name.endswith("_")
     }
     return estimator
+
+
+def renamed_attribute(old: str, new: str) -> property:
+    """Make a property that reads an attribute by its former name, and warns.
+
+    Parameters
+    ----------
+    old, new : str
+        Former and present name.
+
+    Returns
+    -------
+    property
+        Property to assign to `old` in the body of the class.
+    """
+
+    def read(self: Any) -> Any:
+        value = getattr(self, new)
+        warn_user(
+            f"{old} is called {new} now; the next release removes the former name",
+            FutureWarning,
+        )
+        return value
+
+    return property(read, doc=f"Former name of `{new}`.")
 
 
 def _unknown(estimator: Any, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Rows are not centred: sites may have different means, and the position of the
     origin adds no information about y to the reduced variables.
     """
+
+    # Where scikit-learn routes metadata, labels of sites are asked for.
+    __metadata_request__fit: ClassVar = {"sites": True}
 
     directions_: NDArray[np.float64]
     support_: Any
