@@ -247,7 +247,8 @@ class Method:
     n_directions : int, Auto, Bic or Votes, default=Auto()
         Dimension K, or the rule that chooses it.
     penalty : float, Universal, Moments or HoldOut, default=Universal()
-        Penalty rho of eq2.10, for columns on the common scale, or how to choose it.
+        Penalty rho of eq2.10 for columns on the common scale, or the rule that chooses
+        it.
     kernel : Smooth, Slices or Pairs, default=Smooth()
         Estimate of the covariance of E[x | y].
     refit : bool or float, default=True

@@ -13,7 +13,7 @@ _MOVED = ("FedPCA", "FedSVD", "LassoSIR", "SSIRCV")
 
 
 def __getattr__(name: str) -> Any:
-    """Find estimators where version 0.1 had them, with a warning until version 0.3."""
+    """Return estimators under their location in version 0.1, with a warning."""
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import fedsdr

@@ -61,7 +61,7 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
         closest parameter.
     """
     if "max_iter" in former and getattr(estimator, "protocol", "") == "paper":
-        # Only the paper's algorithm, which was a protocol of FedSSIR, ever used it.
+        # Only the paper's algorithm, once a protocol of FedSSIR, used this parameter.
         estimator.former_max_iter = former.pop("max_iter")
     for name, value in former.items():
         where, inside, kinds = FORMER.get(name, ("", "", ()))

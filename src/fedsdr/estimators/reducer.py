@@ -30,7 +30,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     origin adds no information about y to the reduced variables.
     """
 
-    # Where scikit-learn routes metadata, labels of sites are asked for.
+    # With scikit-learn's metadata routing, fit requests the labels of sites.
     __metadata_request__fit: ClassVar = {"sites": True}
 
     directions_: NDArray[np.float64]
