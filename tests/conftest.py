@@ -14,7 +14,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Give every test the same stream of random numbers."""
+    """Return a generator with the same seed for every test."""
     return np.random.default_rng(20261115)
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, where its programs are installed."""
+"""A PostgreSQL server for the tests, if its programs are installed."""
 
 import os
 import pwd
@@ -22,7 +22,7 @@ PATIENCE = 300.0
 
 @dataclass(frozen=True)
 class Server:
-    """Where the server is, and its owner's password."""
+    """Address of the server, and its owner's password."""
 
     port: int
     folder: Path

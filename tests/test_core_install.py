@@ -1,7 +1,7 @@
-"""What works with the core's libraries alone, and what is said where one is missing.
+"""Functions that work with the core dependencies alone, and errors for missing extras.
 
 Every test runs a new interpreter that refuses to import what only extras install.
-Typer may need pydantic for itself, and may import it; nothing of ours may.
+Typer itself may import pydantic; modules of fedsdr may not.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The example engine carries a study, and loses what a network loses."""
+"""The example transport runs a study, and handles lost messages."""
 
 import threading
 from collections.abc import Iterator

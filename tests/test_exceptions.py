@@ -52,7 +52,7 @@ def test_one_except_clause_catches_every_input_complaint() -> None:
 
 
 def calling_from(modules: list[str]) -> Callable[[], None]:
-    """Build a chain of calls through modules of these names; the last one warns."""
+    """Build a chain of calls through modules with these names; the last one warns."""
     function: Callable[..., None] = warn_user
     arguments = "'careful', category"
     for name in reversed(modules):

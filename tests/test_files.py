@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and a lock keeps other processes away."""
+"""Files are written completely or not at all, and locks exclude other processes."""
 
 import errno
 import os

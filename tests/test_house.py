@@ -1,4 +1,4 @@
-"""One name for one thing: what the whole package keeps to."""
+"""Rules on names that the whole package follows."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ def more_than_one(places: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
-def test_no_two_modules_have_one_name() -> None:
+def test_no_two_modules_have_the_same_name() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for path in FILES:
         if path.name != "__init__.py":
@@ -32,7 +32,7 @@ def test_no_two_modules_have_one_name() -> None:
     assert more_than_one(places) == {}
 
 
-def test_no_two_classes_have_one_name() -> None:
+def test_no_two_classes_have_the_same_name() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Every way of choosing as a word, as text with parameters and as a value."""
+"""Every rule can be given as a word, as text with parameters and as a value."""
 
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sums over sites: as values, as vectors, and as requests that may be hostile."""
+"""Sums over sites as values, as vectors, and as untrusted requests."""
 
 from typing import Any
 

@@ -48,7 +48,7 @@ def run_command(command: str) -> str:
 
 
 def assert_same_text(found: str, shown: str) -> None:
-    """Equal words; numbers to what another BLAS may change, and times not at all."""
+    """Compare words exactly, numbers up to rounding, and ignore times."""
     texts = [re.sub(r"\(\d+\.\d s\)", "(time)", text) for text in (found, shown)]
     skeletons = [NUMBER.sub("#", text).split() for text in texts]
     assert skeletons[0] == skeletons[1]
@@ -61,7 +61,7 @@ def assert_same_text(found: str, shown: str) -> None:
 
 
 def run_blocks() -> list[tuple[str, str, str]]:
-    """Kind of each block, what it shows, and what running it shows now."""
+    """Return the kind of each block, its shown output, and its present output."""
     printed, found = "", []
     for kind, text in blocks():
         now = text
@@ -86,7 +86,7 @@ def test_every_block_gives_what_is_shown(tmp_path, monkeypatch) -> None:
 
 
 def assert_command_exists(words: list[str]) -> None:
-    """Follow a line to its command, and look for its options."""
+    """Check that the command of a line exists, with its options."""
     command = typer.main.get_command(app)
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
@@ -117,7 +117,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def refresh() -> None:
-    """Replace what the README shows by what its blocks give now."""
+    """Replace the outputs in the README by the present ones."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         found = iter(run_blocks())
 

@@ -1,4 +1,4 @@
-"""A result as people use it: printed, kept, and applied to new rows."""
+"""Tests of Result: printing, storing, and applying it to new rows."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def found(model) -> Result:
 
 
 def small(**changes) -> Result:
-    """Two of three variables, in two directions."""
+    """Return a result with two of three variables, in two directions."""
     fields = {
         "feature_names": ("age", "cholesterol", "sex"),
         "directions": np.array([[0.6, 0.8], [0.0, 0.0], [-0.8, 0.6]]),
@@ -148,7 +148,7 @@ def test_arrays_need_the_columns_of_the_fit(data, result) -> None:
         assert said in str(caught.value)
 
 
-def test_no_rows_are_no_rows(frame, result) -> None:
+def test_no_rows_give_no_rows(frame, result) -> None:
     reduced = result.transform(frame.iloc[:0])
     assert reduced.shape == (0, result.n_directions)
 

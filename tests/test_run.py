@@ -96,7 +96,7 @@ def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
 
 
 def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
-    """Variables that someone else chose, in place of those that were found."""
+    """Estimate directions on given variables instead of the selected ones."""
 
     def chosen(total: Any, solution: Any, method: Method) -> Estimate:
         return estimate(total, replace(solution, active=np.array([0, 7])), method)
@@ -177,7 +177,7 @@ def test_a_column_without_any_value_cannot_be_filled(rows) -> None:
 
 def test_ties_between_votes_are_decided_by_the_generator(rows) -> None:
     class Split(OwnSites):
-        """Sites that vote half and half."""
+        """Sites of which half vote for one dimension and half for another."""
 
         def __call__(self, question: Any) -> Any:
             value = super().__call__(question)

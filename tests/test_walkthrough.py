@@ -38,7 +38,7 @@ PATIENCE = 600.0
 
 
 def sections(page: str) -> Iterator[tuple[int, str]]:
-    """Give the number of each step, and what stands under its heading."""
+    """Return the number of each step, and the text under its heading."""
     marks = list(HEADING.finditer(page))
     ends = [mark.start() for mark in marks[1:]] + [len(page)]
     for mark, end in zip(marks, ends, strict=True):
@@ -47,7 +47,7 @@ def sections(page: str) -> Iterator[tuple[int, str]]:
 
 
 def steps(kind: str) -> list[tuple[int, str, str]]:
-    """Step, role and commands of all blocks of a kind, in the order of the steps."""
+    """Return step, role and commands of all blocks of a kind, in order."""
     found = [
         (number, role, text)
         for role, page in PAGES.items()
@@ -93,7 +93,7 @@ def here(commands: str, folder: Path) -> str:
 
 
 def places(number: int, role: str, text: str) -> list[tuple[str, str]]:
-    """Folders in which a block is run, and how it reads there."""
+    """Return the folders in which a block is run, with its text for each."""
     if number == 1:
         return [(".", text)]
     if role == "coordinator":
@@ -102,7 +102,7 @@ def places(number: int, role: str, text: str) -> list[tuple[str, str]]:
 
 
 def prepare(folder: Path, **changes: str) -> dict[tuple[int, str], str]:
-    """Run everything that needs no nodes; what was printed, by step and folder."""
+    """Run all steps that need no nodes; return the output by step and folder."""
     printed: dict[tuple[int, str], str] = {}
     for number, role, text in steps("sh"):
         for old, new in changes.items():
@@ -114,7 +114,7 @@ def prepare(folder: Path, **changes: str) -> dict[tuple[int, str], str]:
 
 
 def words(text: str) -> set[str]:
-    """Words of a shown output, without numbers and digests."""
+    """Return the words of an output, without numbers and digests."""
     return {word for word in text.split() if re.fullmatch(r"[a-z]{3,}[.,:]?", word)}
 
 
@@ -166,7 +166,7 @@ def test_links_lead_somewhere() -> None:
 
 @contextmanager
 def terminal(commands: str, folder: Path, log: Path) -> Iterator[subprocess.Popen]:
-    """Run commands that keep their terminal, and press Ctrl-C at the end."""
+    """Run commands in a terminal of their own, and send Ctrl-C at the end."""
     with log.open("wb") as stream:
         process = subprocess.Popen(
             ["sh", "-c", f"exec {commands.strip()}"], cwd=folder, env=environment(),

@@ -19,12 +19,12 @@ MakeGate = Callable[[str], Any]
 
 
 def open_gates(folder: Path) -> MakeGate:
-    """Sites that remember nothing."""
+    """Return gates of sites without a ledger."""
     return lambda name: OpenGate()
 
 
 def rule_gates(folder: Path) -> MakeGate:
-    """Sites with rules and a ledger on disk."""
+    """Return gates with rules and a ledger on disk."""
     return lambda name: ReleaseGate(POLICY, Ledger(folder / f"{name}.ledger"))
 
 
@@ -35,7 +35,7 @@ def moments(consortium: Consortium) -> np.ndarray:
 
 
 def drop_out(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Ask twice, and pretend the second time that the victim was lost."""
+    """Request a sum twice, and claim the second time that the victim was lost."""
     silenced: set[str] = set()
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
@@ -48,7 +48,7 @@ def drop_out(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drop_out_late(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Pretend so only once the victim has shared its secrets."""
+    """Claim that the victim was lost after it has shared its secrets."""
     silenced: set[str] = set()
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
@@ -62,7 +62,7 @@ def drop_out_late(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def another_study(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Two studies: all sites, then all but the victim."""
+    """Run two studies: with all sites, then with all but the victim."""
     rows = make_rows(5)
     # The same sites, with the same ledgers, in both.
     kept: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def another_study(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def resubmission(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Ask the same again after the victim has added a row."""
+    """Request the same sum again after the victim has added a row."""
     rows: Rows = make_rows(5)
     kept: dict[str, Any] = {}
 
@@ -94,7 +94,7 @@ def resubmission(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def renamed_columns(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Two studies, the second with other names for the same columns."""
+    """Run two studies, the second with other names for the same columns."""
     rows = make_rows(5)
     kept: dict[str, Any] = {}
 
@@ -109,7 +109,7 @@ def renamed_columns(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def two_studies_at_once(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Let a study of other columns be agreed to in between, to confuse the ledger."""
+    """Agree on a study of other columns in between, to confuse the ledger."""
     rows = make_rows(5)
     kept: dict[str, Any] = {}
 

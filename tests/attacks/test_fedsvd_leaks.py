@@ -20,7 +20,7 @@ COUNTS = (6, 1, 9, 4)
 
 
 def recover_parts(messages, names):
-    """Project the sum on what each holder covered, with what the server has seen."""
+    """Recover the part of each holder from what the server has seen."""
     whole = summed(messages, names)
     parts = {}
     for name in names:

@@ -19,7 +19,7 @@ JUNK += [[], {}, ["a"], {"a": b"b"}, np.zeros((2, 2)), np.zeros(3, dtype=np.uint
 
 
 def mutate_bytes(packed: bytes, draw: random.Random) -> bytes:
-    """Flip, cut, double, insert or splice."""
+    """Flip, cut, duplicate, insert or splice bytes of a message."""
     raw = bytearray(packed)
     for _ in range(draw.choice([1, 1, 2, 5])):
         at = draw.randrange(len(raw))
@@ -63,7 +63,7 @@ def mutate_content(message: Any, draw: random.Random) -> Any:
 
 
 def state(site: SecureSite, ledger: Ledger) -> tuple[Any, ...]:
-    """Everything that a message could have changed."""
+    """Return everything that a message could have changed."""
     going = site._round
     inner: tuple[Any, ...] = ()
     if going is not None:
@@ -130,7 +130,7 @@ def test_ten_thousand_mutated_messages(tmp_path: Path) -> None:
 
 
 def is_as_good(message: dict[str, Any], original: dict[str, Any]) -> bool:
-    """Say whether a mutated message is one that an honest coordinator could send.
+    """Return whether an honest coordinator could send a mutated message.
 
     A round may have any name at its beginning; survivors may come in any order and be
     fewer, and so may keys, boxes and signatures, as long as enough are left.

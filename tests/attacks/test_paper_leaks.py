@@ -20,7 +20,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def messages(data):
-    """Run two iterations and keep what the coordinator saw, nothing else."""
+    """Run two iterations and return only the messages that the coordinator saw."""
     rows = split_sites(data.X, data.y, data.sites, np.random.default_rng(1))
     terms = Terms(D, kernel=Slices())
     transport = InProcess(
@@ -36,7 +36,7 @@ def messages(data):
 
 
 def recover_covariances(messages):
-    """Undo the rotation that the coordinator itself has drawn."""
+    """Undo the rotation, which the coordinator itself has drawn."""
     rotation = next(m for m in messages if m.name == "paper.mask").payload["rotation"]
     found = {}
     for message in messages:
@@ -48,7 +48,7 @@ def recover_covariances(messages):
 
 
 def recover_kernels(messages):
-    """Undo the soft threshold wherever it left something."""
+    """Undo the soft threshold where entries are not zero."""
     found = {}
     for site, (_, sigma) in recover_covariances(messages).items():
         alpha = 4 * np.linalg.eigvalsh(sigma)[-1] ** 2

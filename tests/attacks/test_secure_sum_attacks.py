@@ -1,4 +1,4 @@
-"""Attacks on the secure sum: each works on a weakened one and fails on ours."""
+"""Attacks on the secure sum: each works on a weakened version and fails on ours."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ VALUES = {name: np.array([10.0 * i, -1.5, 0.25]) for i, name in enumerate(NAMES)
 
 
 class Round:
-    """A coordinator in the middle of a round: it has every masked vector."""
+    """A coordinator in the middle of a round, who has every masked vector."""
 
     def __init__(
         self, kind: type[SumSite], values: Any = None, threshold: int = 4
@@ -90,14 +90,14 @@ class Round:
 
 
 class NoConsistency(SumSite):
-    """Opens to whatever survivors it is told of, without asking who else was."""
+    """A site that opens for any survivors, without checking what others were sent."""
 
     def check_signatures(self, signatures: Any) -> None:
         """Check nothing."""
 
 
 class NoOrder(NoConsistency):
-    """Answers every stage as often as it is asked."""
+    """A site that answers every stage any number of times."""
 
     def _expect(self, stage: RoundStage | None) -> None:
         """Check nothing."""
@@ -106,7 +106,7 @@ class NoOrder(NoConsistency):
 def lie_about_survivors(
     kind: type[SumSite], colluders: str = "", threshold: int = 4
 ) -> np.ndarray:
-    """Have the victim's sum opened twice, with and without it.
+    """Open the sum twice, with and without the victim.
 
     Colluding sites sign both sets and give away all shares that they hold. Each other
     site is told one set, and gets the signatures that fit.
@@ -188,7 +188,7 @@ def test_keys_that_are_used_twice_give_differences_away(
 @pytest.mark.parametrize("tamper", ["swap", "change"])
 def test_tampered_shares(tamper: str) -> None:
     class Unchecked(MaskedSum):
-        """Believes every share."""
+        """A secret sharing that accepts every share."""
 
         def _fits(self, site: str, secret: bytes) -> bool:
             """Check nothing."""

@@ -16,7 +16,7 @@ from fedsdr.cli import app
 def run_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Outcome]:
-    """Run a command in an empty folder; what is not meant for users is raised."""
+    """Run a command in an empty folder; unexpected exceptions are raised."""
     monkeypatch.chdir(tmp_path)
     # Typer would colour its own errors on some services.
     for variable in ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"):

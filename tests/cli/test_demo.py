@@ -59,7 +59,7 @@ def test_too_few_variables_are_one_line(run) -> None:
 
 @pytest.fixture(name="no_engine")
 def engine_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Python find no NVFLARE, and import none."""
+    """Hide NVFLARE, so that it can be neither found nor imported."""
     monkeypatch.setitem(sys.modules, "nvflare", None)
 
 
@@ -96,7 +96,7 @@ def test_version_and_help(run) -> None:
 
 
 def seconds_of_processes() -> float:
-    """Count the seconds that processes of this one have computed, and not waited."""
+    """Return the CPU seconds of child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""The demonstration over nodes, as far as it goes without any."""
+"""The parts of the demonstration over nodes that need no nodes."""
 
 import fcntl
 import io

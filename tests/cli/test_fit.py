@@ -106,7 +106,7 @@ def test_a_name_with_a_comma_can_be_quoted(run, hospitals, tmp_path) -> None:
 
 
 def expect_one_line(outcome, *words: str) -> None:
-    """Exit code 2, nothing on stdout, no traceback, one line that says it."""
+    """Expect exit code 2, empty stdout, no traceback, and one line with the text."""
     assert outcome.exit_code == 2
     assert outcome.stdout == ""
     lines = outcome.stderr.strip().splitlines()

@@ -75,7 +75,7 @@ def test_fresh_leaves_what_an_experiment_builds_on(run, tmp_path) -> None:
         (("table1", "--fresh", "--runs", 0), "--fresh with --runs 0 would only drop"),
     ],
 )
-def test_what_there_is_not_is_one_line(run, tmp_path, words, complaint) -> None:
+def test_unknown_names_are_one_line(run, tmp_path, words, complaint) -> None:
     outcome = run("reproduce", *words)
     assert outcome.exit_code == 2
     assert f"Error: {complaint}" in outcome.stderr

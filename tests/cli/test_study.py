@@ -59,7 +59,7 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
 
 
 def test_from_nothing_to_a_study_that_runs(run, tmp_path, csv, hospitals) -> None:
-    """Follow the hints, as people would."""
+    """Follow the hints that the commands print."""
     lines = []
     for name in ("north", "south", "east", "west"):
         (tmp_path / name).mkdir()
@@ -100,7 +100,7 @@ def test_check_says_what_will_happen(run, files) -> None:
 
 
 def test_what_leaves_is_what_is_said(run, files) -> None:
-    """Compare the bytes that are announced with those that a run sends."""
+    """Compare the announced bytes with those that a run sends."""
     found = json.loads(run("study", "check", files.study_file, "--json").stdout)
     transport = files.connect()
     files.run(transport)

@@ -1,4 +1,4 @@
-"""Commands that run nodes, as far as they go without any."""
+"""The parts of the commands that run nodes that need no nodes."""
 
 import json
 from pathlib import Path
@@ -50,14 +50,14 @@ def test_kits_are_not_replaced(files: Files, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["start", "submit", "status", "resume", "fetch"])
-def test_kits_come_first(files: Files, tmp_path: Path, command: str) -> None:
+def test_commands_need_kits_first(files: Files, tmp_path: Path, command: str) -> None:
     done = run("study", command, files.study_file, "--folder", tmp_path)
     assert done.exit_code == 2
     assert f"fedsdr study provision {files.study_file}" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["submit", "status"])
-def test_coordinator_that_is_not_there(
+def test_coordinator_that_does_not_run(
     files: Files, folder: Path, command: str
 ) -> None:
     done = run("study", command, files.study_file, "--folder", folder, "--json")
@@ -94,7 +94,7 @@ def test_loosened_kit_is_refused(files: Files, folder: Path) -> None:
     assert "allows more than fedsdr needs" in done.stderr
 
 
-def test_missing_extra_is_said(
+def test_missing_extra_is_named(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)

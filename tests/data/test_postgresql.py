@@ -22,7 +22,7 @@ def postgresql_server() -> Iterator[Server]:
 
 @pytest.fixture(name="site")
 def site_table(server, monkeypatch, tmp_path):
-    """Give a function that makes the table of site.toml, and one that reads it."""
+    """Return functions that make and read the table of site.toml."""
     monkeypatch.setenv("FEDSDR_TEST_PASSWORD", server.password)
 
     def site(**changes: str):

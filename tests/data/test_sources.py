@@ -35,7 +35,7 @@ def write_sqlite(path: Path, frame: pd.DataFrame) -> None:
 
 
 def write(kind: str, folder: Path, frame: pd.DataFrame) -> dict:
-    """Write rows in a format and give the table of site.toml that names them."""
+    """Write rows in a format and return the table of site.toml that names them."""
     if kind.startswith("rows."):
         separator = "\t" if ".tsv" in kind else ","
         frame.to_csv(folder / kind, index=False, sep=separator)

@@ -1,4 +1,4 @@
-"""One reader for CSV: the same checks and the same numbers, whoever asks."""
+"""One reader for CSV, with the same checks and numbers for all callers."""
 
 import csv
 import gzip

@@ -26,13 +26,13 @@ LOADERS = (
 
 @pytest.fixture
 def no_folder(monkeypatch):
-    """Be a user who has no folder of data sets."""
+    """Unset the variable that names the folder of data sets."""
     monkeypatch.delenv("FEDSDR_DATA", raising=False)
 
 
 @pytest.fixture
 def openml(monkeypatch):
-    """Let OpenML answer with tables of ours."""
+    """Replace OpenML by tables of the tests."""
     tables = {}
 
     def fetch(data_id, **options):
@@ -113,7 +113,7 @@ def test_changed_copies_are_refused(openml):
 @pytest.mark.parametrize(
     "load", [load for load in LOADERS if "heart" not in repr(load)]
 )
-def test_offline_one_is_told_what_to_do(load, monkeypatch):
+def test_offline_the_error_names_the_remedy(load, monkeypatch):
     def fail(**_):
         raise URLError("no route")
 

@@ -1,4 +1,4 @@
-"""No two releases whose difference would show a site or a row."""
+"""The rules prevent releases whose difference would reveal a site or a row."""
 
 from dataclasses import replace
 from typing import Any
@@ -193,7 +193,7 @@ def moments(X: np.ndarray) -> np.ndarray:
 
 
 def look(gate: ReleaseGate, asked: Release, X: np.ndarray, names: str) -> None:
-    """Let the gate inspect rows, with column c, or else the first, as response."""
+    """Inspect rows by the gate, with column c, or else the first, as response."""
     y = X[:, names.index("c")] if "c" in names else X[:, 0]
     gate.inspect(
         asked,

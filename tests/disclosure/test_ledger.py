@@ -1,4 +1,4 @@
-"""Whatever happens to a ledger's lines shows; what the head file adds, and cannot."""
+"""Changes of a ledger's lines are detected; what the head file adds to that."""
 
 import json
 import os

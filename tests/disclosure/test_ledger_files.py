@@ -1,4 +1,4 @@
-"""A ledger's files: who may read them, who may write, and what the key is for."""
+"""The files of a ledger: permissions, locks, and the key."""
 
 import stat
 import subprocess
@@ -102,7 +102,7 @@ def test_text_has_fingerprints_too() -> None:
     assert one != ledger.fingerprint(np.array(["ab", "c"]))
 
 
-def test_secrets_are_the_same_every_time_and_one_a_purpose(tmp_path) -> None:
+def test_secrets_are_the_same_every_time_and_one_per_purpose(tmp_path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     folds = ledger.derive("folds")
     assert len(folds) == 32

@@ -1,4 +1,4 @@
-"""Every rule just inside and just outside its limit."""
+"""Every rule is tested just inside and just outside its limit."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ def lines_parsed(monkeypatch: pytest.MonkeyPatch) -> Counter:
 
 
 def consortium_of(folder: Path, n_sites: int = 3) -> Consortium:
-    """Sites with ledgers on disk, in which there are entries of an earlier study."""
+    """Return sites with ledgers on disk that have entries of an earlier study."""
 
     def gate(name: str) -> ReleaseGate:
         path = folder / f"{name}.ledger"

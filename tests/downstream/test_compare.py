@@ -179,7 +179,7 @@ def test_jobs_change_nothing_and_measures_can_be_ones_own(data):
 
 
 class SiteMeans(TransformerMixin, BaseEstimator):
-    """A transformer of somebody else that takes labels and was not told to ask."""
+    """A third-party transformer that takes labels but does not request them."""
 
     def fit(self, X, y=None, sites=None):
         """Remember nothing."""

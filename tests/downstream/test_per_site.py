@@ -1,4 +1,4 @@
-"""One model a site: the same as fitting each site by hand."""
+"""One model per site equals separate fits at each site."""
 
 import numpy as np
 import pandas as pd

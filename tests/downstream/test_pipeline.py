@@ -1,4 +1,4 @@
-"""Reduction over all sites, then a model at each, without thinking of routing."""
+"""Reduction over all sites, then one model per site, without explicit routing."""
 
 import pickle
 
@@ -27,7 +27,7 @@ from fedsdr.simulate import make_setting
 
 
 class Recorder(TransformerMixin, BaseEstimator):
-    """Pass columns on; remember the sites."""
+    """A transformer that returns its columns and records the sites."""
 
     def fit(self, X, y=None, sites=None):
         """Remember."""

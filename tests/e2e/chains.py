@@ -1,4 +1,4 @@
-"""One study that is interrupted again and again, and what must be true of it."""
+"""One study that is interrupted repeatedly, and the checks of it."""
 
 import json
 import re
@@ -41,14 +41,14 @@ class Interrupted:
     attempts: int = 0
 
     def attempt(self) -> Command:
-        """Submit the study, or go on with it."""
+        """Submit the study, or resume it."""
         verb = "resume" if self.attempts else "submit"
         self.attempts += 1
         where = ("--folder", self.nodes.folder, "--patience", PATIENCE)
         return Command("study", verb, self.files.study_file, *where)
 
     def wait_until_idle(self) -> None:
-        """Wait until no node has more processes than it needs without a job."""
+        """Wait until no node runs a process of a job."""
         deadline = time.monotonic() + PATIENCE
         while jobs := [
             (node.name, processes)
@@ -59,7 +59,7 @@ class Interrupted:
             time.sleep(0.5)
 
     def start_again(self, name: str) -> None:
-        """Start a site's node, and wait until the coordinator knows it."""
+        """Start a site's node, and wait until it has joined."""
         node = self.nodes.start_site(name)
         deadline = time.monotonic() + PATIENCE
         while not node.has_joined():
@@ -94,7 +94,7 @@ class Interrupted:
         self.wait_until_idle()
 
     def check_ledgers(self) -> None:
-        """Check that what was sent was written down before, and over which sites."""
+        """Check that ledgers contain all that was sent, and over which sites."""
         for name in SITES:
             ledger = Ledger(self.files.root / name / "ledger")
             ledger.verify()
@@ -105,7 +105,7 @@ class Interrupted:
             assert stages.count("released") >= self._answers("secure.confirm", name)
 
     def released(self) -> dict[str, int]:
-        """Count what each site has released."""
+        """Count the releases of each site."""
         ledgers = {name: Ledger(self.files.root / name / "ledger") for name in SITES}
         return {
             name: sum(entry.stage == "released" for entry in ledger.entries())
@@ -119,13 +119,13 @@ class Interrupted:
         return sum(s["name"] == message and site in s["answered"] for s in steps)
 
     def has_results(self) -> set[str]:
-        """List who has the result."""
+        """List the parties that have the result."""
         places = {name: self.files.root / name for name in SITES}
         places["coordinator"] = self.nodes.state
         return {name for name, at in places.items() if (at / "result.json").exists()}
 
     def check_result(self) -> None:
-        """Check that interruptions have changed nothing."""
+        """Check that interruptions have not changed the result."""
         assert self.has_results() == {*SITES, "coordinator"}
         result = Result.from_json(self.nodes.state / "result.json")
         parties = {
@@ -151,7 +151,7 @@ def limit_to(files: Files, sites: tuple[str, ...]) -> None:
 
 @contextmanager
 def interrupted_study(folder: Path) -> Iterator[Interrupted]:
-    """Start nodes that can be held and killed; nothing of them stays."""
+    """Start nodes that can be held and killed, and remove them at the end."""
     files = Files(folder / "study", simulate_rows())
     limit_to(files, SITES)
     sites = {name: files.site_file(name) for name in SITES}

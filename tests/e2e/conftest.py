@@ -5,5 +5,5 @@ import pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest, so that no worker is left alone with one of them."""
+    """Begin with the longest tests, so that workers finish at about the same time."""
     items.sort(key=lambda item: not item.path.name.startswith("test_killed"))

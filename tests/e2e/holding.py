@@ -34,29 +34,29 @@ MESSAGES = (
 
 
 class Holds:
-    """Where a process of a node is to stand still."""
+    """The point at which a process of a node is to wait."""
 
     def __init__(self, folder: Path) -> None:
         self._hold, self._held = folder / "hold", folder / "held"
 
     def at(self, party: str, message: str, moment: str) -> None:
-        """Let a party stand still "before" or "after" it answers, or asks."""
+        """Make a party wait "before" or "after" it answers or asks."""
         self._held.unlink(missing_ok=True)
         partial = self._hold.with_suffix(".partial")
         partial.write_text(f"{party} {message} {moment}")
         partial.replace(self._hold)
 
     def nowhere(self) -> None:
-        """Let everybody go on."""
+        """Make no party wait from now on."""
         self._hold.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Let who stands still go on."""
+        """Release the party that waits."""
         self.nowhere()
         self._held.unlink()
 
     def wait(self) -> int:
-        """Wait until the party stands still: the number of its process."""
+        """Wait until the party waits, and return its process number."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             if self._held.exists():
@@ -67,7 +67,7 @@ class Holds:
 
 @contextmanager
 def holding(folder: Path) -> Iterator[Holds]:
-    """Let nodes that are started in the block stand still where they are told."""
+    """Start nodes in the block so that they can be made to wait."""
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FEDSDR_TEST_HOLDS", str(folder))
@@ -108,7 +108,7 @@ class Command:
         self._results.append(CliRunner().invoke(app, self._words))
 
     def end(self, seconds: float = PATIENCE) -> Result:
-        """Wait for its end."""
+        """Wait until the command ends."""
         self._thread.join(seconds)
         assert not self._thread.is_alive(), f"{self._words} has not ended"
         return self._results[0]

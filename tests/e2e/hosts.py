@@ -1,4 +1,4 @@
-"""Separate hosts on one machine: network namespaces, wired to a switch of their own."""
+"""Separate hosts on one machine: network namespaces, connected by a switch."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ class Process:
             )
 
     def wait_for(self, text: str) -> None:
-        """Wait until it says something."""
+        """Wait until the output contains a text."""
         deadline = time.monotonic() + PATIENCE
         while text not in self.said():
             assert self.process.poll() is None, self.said()
@@ -40,15 +40,15 @@ class Process:
             time.sleep(0.1)
 
     def said(self) -> str:
-        """Read what it has said."""
+        """Return the output so far."""
         return self.log.read_text()
 
     def end(self) -> int:
-        """Wait for its end."""
+        """Wait until the process ends."""
         return self.process.wait(PATIENCE)
 
     def interrupt(self) -> int:
-        """Press Ctrl-C, as it were, and wait for its end."""
+        """Send the signal of Ctrl-C, and wait until the process ends."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(PATIENCE)
 
@@ -73,15 +73,15 @@ class Host:
         return process
 
     def unplug(self) -> None:
-        """Take the cable out of the switch."""
+        """Disconnect the host from the switch."""
         call("ip", "-n", self.switch, "link", "set", self.port, "down")
 
     def plug_in(self) -> None:
-        """Put the cable back."""
+        """Connect the host to the switch again."""
         call("ip", "-n", self.switch, "link", "set", self.port, "up")
 
     def processes(self) -> list[str]:
-        """List what runs on this host."""
+        """List the processes on this host."""
         return call("ip", "netns", "pids", self.namespace).split()
 
 
@@ -94,7 +94,7 @@ def call(*words: str) -> str:
 
 @contextmanager
 def separate_hosts(names: list[str], folder: Path) -> Iterator[dict[str, Host]]:
-    """Make hosts that see each other and nothing else; skip where that is forbidden."""
+    """Make hosts that reach only each other; skip the test if that is forbidden."""
     if shutil.which("ip") is None:
         pytest.skip("no ip command: the Debian package is 'iproute2'")
     if os.geteuid() != 0:

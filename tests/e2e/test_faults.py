@@ -1,4 +1,4 @@
-"""What goes wrong before a study runs: each a clear message and an exit code."""
+"""Failures before a study runs: each has a clear message and an exit code."""
 
 import socket
 import time
@@ -49,12 +49,12 @@ class Office:
         return folder
 
     def study(self, command: str, *options: object, folder: Path | None = None):
-        """Run a command of the coordinator to its end."""
+        """Run a command of the coordinator until it ends."""
         where = ("--folder", folder or self.folder)
         return Command("study", command, self.files.study_file, *where, *options).end()
 
     def join(self, name: str, kit: Path | None = None):
-        """Run a site's command to its end."""
+        """Run a site's command until it ends."""
         chosen = kit or self.kits.site(name)
         return Command("site", "join", self.files.site_file(name), chosen).end()
 
@@ -150,7 +150,7 @@ def test_site_that_is_not_in_the_roster_is_refused(office: Office) -> None:
 @pytest.mark.parametrize(
     ("days", "problem"), [(2, "is valid from"), (-400, "was valid until")]
 )
-def test_clock_that_is_wrong_is_said(office: Office, days: int, problem: str) -> None:
+def test_wrong_clock_is_reported(office: Office, days: int, problem: str) -> None:
     for file in office.kits.folder.rglob("startup/*.crt"):
         shift(file, timedelta(days=days))
     for done in (office.study("start"), office.study("submit"), office.join("east")):
@@ -159,7 +159,7 @@ def test_clock_that_is_wrong_is_said(office: Office, days: int, problem: str) ->
         assert "clock of this machine says 20" in done.stderr
 
 
-def test_coordinator_that_is_killed_is_missed(running: tuple[Office, Process]) -> None:
+def test_killed_coordinator_is_reported(running: tuple[Office, Process]) -> None:
     office, start = running
     nodes = psutil.Process(start.process.pid).children(recursive=True)
     for process in nodes:
@@ -173,7 +173,7 @@ def test_coordinator_that_is_killed_is_missed(running: tuple[Office, Process]) -
 
 
 def shift(file: Path, by: timedelta) -> None:
-    """Make a certificate of another time, as if the clock had been wrong."""
+    """Make a certificate of another time, as with a wrong clock."""
     found = x509.load_pem_x509_certificate(file.read_bytes())
     (key,) = file.parent.glob("*.key")
     secret = serialization.load_pem_private_key(key.read_bytes(), None)

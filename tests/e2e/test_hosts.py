@@ -1,4 +1,4 @@
-"""Coordinator and sites on hosts of their own, and a cable that is pulled."""
+"""Coordinator and sites on separate hosts, one of which is disconnected."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A coordinator that is killed in every round of a study, and a study that goes on."""
+"""A study continues after its coordinator is killed, in every round."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ KILLS = {
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[bool]:
-    """Give a folder a disk of 256 kB, where root may do that."""
+    """Mount a disk of 256 kB at a folder, if root may do that."""
     command = ["mount", "-t", "tmpfs", "-o", "size=256k", "fedsdr", str(folder)]
     is_small = (
         os.geteuid() == 0
@@ -53,7 +53,7 @@ def small_disk(folder: Path) -> Iterator[bool]:
 
 
 def check_full_disk(study: Interrupted) -> None:
-    """Let the disk be full when a sum is to be kept."""
+    """Fill the disk before a sum is stored."""
     study.holds.at("coordinator", "secure.unmask", "before")
     command = study.attempt()
     study.holds.wait()

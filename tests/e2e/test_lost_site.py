@@ -1,4 +1,4 @@
-"""A site that is lost before its numbers have left: the others go on without it."""
+"""A site is lost before its numbers have left: the others continue without it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A study between real processes, over TLS, gives what one process gives."""
+"""A study between real processes over TLS gives the result of one process."""
 
 import json
 import shutil
@@ -82,7 +82,7 @@ def run(nodes: Loopback, job: Path | None = None) -> JobStatus:
 
 
 def read_sums(folder: Path) -> dict[str, np.ndarray]:
-    """Read the sums that a coordinator has kept."""
+    """Read the sums that a coordinator has stored."""
     rounds = {path.name: decode(path.read_bytes()) for path in folder.glob("*.round")}
     return {name: np.array(content["values"]) for name, content in rounds.items()}
 

@@ -1,4 +1,4 @@
-"""Input that cannot be used is a clear error; input that is odd has a known outcome."""
+"""Unusable input raises a clear error; unusual input has a known outcome."""
 
 import re
 
@@ -14,7 +14,7 @@ N_ROWS = 120
 
 
 def estimators() -> list[object]:
-    """Every estimator, and every way of choosing the penalty."""
+    """Return every estimator, with every rule for the penalty."""
     rules = ("universal", "moments", "holdout")
     chosen = [FedSSIR(penalty=rule, random_state=0) for rule in rules]
     return [SIR(1), SSIR(random_state=0), *chosen]

@@ -1,4 +1,4 @@
-"""Complaints about parameters and columns name all that is needed."""
+"""Errors about parameters and columns name all that is needed to correct them."""
 
 import re
 from numbers import Integral

@@ -1,4 +1,4 @@
-"""The estimator as its users meet it."""
+"""Tests of FedSSIR through its public interface."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Parameters as version 0.1 called them: the same method, and a warning."""
+"""Parameter names of version 0.1 give the same method, and a warning."""
 
 import warnings
 from dataclasses import fields

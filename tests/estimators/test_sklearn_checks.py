@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, none of them excepted."""
+"""All of scikit-learn's checks, without exceptions."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""Fits whose answers must not change: name of the case to a function that runs it.
+"""Fits whose results must not change: a function for each case, by its name.
 
-The answers are in ``golden.json.gz``, made before the package was redrawn. Whatever a
-constructor is called and takes is said once, in the functions of the first part.
+The results are in ``golden.json.gz``, made before the refactoring. Names and parameters
+of constructors appear only once, in the functions of the first part.
 """
 
 import tempfile
@@ -118,7 +118,7 @@ def sparse(directions: Any) -> Outcome:
 
 
 def reduced(model: Any) -> Outcome:
-    """Read off a fitted reducer."""
+    """Return the results of a fitted reducer."""
     outcome = {"n_directions": int(model.n_directions_), **sparse(model.directions_)}
     if hasattr(model, "support_"):
         outcome["support"] = np.flatnonzero(model.support_).tolist()
@@ -132,7 +132,7 @@ def reduced(model: Any) -> Outcome:
 
 
 def components(model: Any) -> Outcome:
-    """Read off fitted principal components."""
+    """Return the results of fitted principal components."""
     outcome = {"n_directions": int(model.n_components_), **sparse(model.directions_)}
     for name in (
         "components", "singular_values", "explained_variance", "mean",

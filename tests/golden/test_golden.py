@@ -1,4 +1,4 @@
-"""Every fit answers as it did before the package was redrawn."""
+"""Every fit gives the result that it gave before the refactoring."""
 
 import gzip
 import json
@@ -39,7 +39,7 @@ OURS = {"ConvergenceWarning", "SiteWarning", "WeakSignalWarning"}
 
 
 def rounds_alike():
-    """Say whether this machine rounds as the one that made the golden results."""
+    """Return whether this machine rounds like the one that made the golden results."""
     blas = {i["architecture"] for i in threadpool_info() if "architecture" in i}
     here = {"blas": sorted(blas), "numpy": np.__version__, "scipy": scipy.__version__}
     return here == {key: GOLDEN["made_with"][key] for key in here}

@@ -37,7 +37,7 @@ class SpoilingParty:
         self.n_ways = 0
 
     def handle(self, name: str, payload: Payload) -> Payload:
-        """Answer, and spoil the answer if it is the one."""
+        """Answer a message, and spoil the chosen answer."""
         reply = self.party.handle(name, payload)
         if name != self.name:
             return reply

@@ -30,7 +30,7 @@ def make_rows(
 
 
 class Consortium:
-    """Sites with identities and gates, a study, and what carries their messages."""
+    """Sites with identities and gates, a study, and a transport."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Consortium:
         )
 
     def expected(self, names: Any = None) -> np.ndarray:
-        """Sum of the sites' moments, in the open."""
+        """Return the sum of the sites' moments, without masks."""
         own = [
             MemoryRows(*self.rows[name], np.random.default_rng(7), name)
             for name in (self.rows if names is None else names)
@@ -79,11 +79,11 @@ class Consortium:
 
     @property
     def n_values(self) -> int:
-        """Length of the sum of moments."""
+        """Return the length of the sum of moments."""
         return MomentsOf(self.study.terms).n_values
 
 
 def packed_moments(rows: AnyRows, terms: Terms) -> np.ndarray:
-    """Compute what a site adds, as it would travel."""
+    """Return the vector that a site adds."""
     question = MomentsOf(terms)
     return question.pack(question.compute(rows))

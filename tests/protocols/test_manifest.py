@@ -1,4 +1,4 @@
-"""Messages are what the manifest says, and nothing else is."""
+"""Messages that fit their schema are accepted, all others are refused."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -32,7 +32,7 @@ each_message = pytest.mark.parametrize(
 
 
 def example(field: FieldSpec) -> Any:
-    """Make a value that fits."""
+    """Make a value that fits a field."""
     shape = tuple(
         size if isinstance(size, int) else SIZES.get(size, 2) for size in field.shape
     )
@@ -184,7 +184,7 @@ def test_a_bool_is_no_number() -> None:
     refused(spec, {"n_rows": np.int64(1), "n_features": 2})
 
 
-def test_names_have_a_length() -> None:
+def test_the_length_of_names_is_limited() -> None:
     spec = MESSAGES.message("secure.confirm", "request")
     survivors = {"round": "1", "survivors": ["east", "x" * MAX_TEXT]}
     MESSAGES.check(spec.name, spec.direction, survivors)
@@ -195,7 +195,7 @@ def test_names_have_a_length() -> None:
         refused(MESSAGES.message("secure.unmask", "request"), signed)
 
 
-def test_lists_and_mappings_have_a_length() -> None:
+def test_the_length_of_lists_and_mappings_is_limited() -> None:
     names = [str(number) for number in range(MAX_ITEMS + 1)]
     for fits, listed in ((True, names[1:]), (False, names)):
         for message, content in (
@@ -242,7 +242,7 @@ def test_an_explanation_shows_no_value() -> None:
 # --- the manifest as a whole ----------------------------------------------------------
 
 
-def test_the_page_is_the_manifest() -> None:
+def test_the_page_lists_the_schemas() -> None:
     page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
     assert page == messages_page(), (
         "run: python -m tools.messages_page > docs/messages.md"

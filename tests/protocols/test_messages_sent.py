@@ -1,4 +1,4 @@
-"""What protocols send, as they run, is what the manifest says: all of it, only it."""
+"""Protocols send exactly the messages that their schemas list."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def small_study() -> Any:
 
 
 def met(transcript: Transcript) -> set[tuple[str, str]]:
-    """Check every message, and say which there were."""
+    """Check every message, and return their names."""
     found: set[tuple[str, str]] = set()
     for message in transcript.messages:
         direction = "request" if message.sender in ASKERS else "reply"

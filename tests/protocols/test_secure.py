@@ -1,4 +1,4 @@
-"""The secure protocol gives the plain sums, to whoever stayed, or nothing."""
+"""The secure protocol gives the plain sums over the sites that stayed, or no sum."""
 
 from dataclasses import replace
 from typing import Any

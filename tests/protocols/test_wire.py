@@ -1,4 +1,4 @@
-"""Messages survive the wire; anything else is refused, not run and not crashed on."""
+"""Messages are encoded and decoded without loss; other bytes are refused."""
 
 import contextlib
 from collections.abc import Callable

@@ -24,7 +24,7 @@ SIMULATIONS = (
 
 
 def invented(experiment: Experiment, runs: int) -> pd.DataFrame:
-    """Make results out of thin air."""
+    """Make artificial results."""
     rng = np.random.default_rng(0)
     builds_on = [find_experiment(name) for name in experiment.builds_on]
     rows = [

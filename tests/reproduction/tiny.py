@@ -15,7 +15,7 @@ LOG = "FEDSDR_TINY_LOG"
 
 
 def draw_number(task: Task) -> dict[str, float]:
-    """Draw a number, slowly, and note in a file that it was asked for."""
+    """Draw a number slowly, and record the call in a file."""
     if LOG in os.environ:
         with Path(os.environ[LOG]).open("a") as file:
             file.write(f"{task.key}\n")
@@ -25,7 +25,7 @@ def draw_number(task: Task) -> dict[str, float]:
 
 
 def judge(results: pd.DataFrame) -> Verdict:
-    """Say what the mean is."""
+    """Return the verdict with the mean."""
     mean = results.value.mean()
     check = Check("the mean is near 0", f"{mean:.2f}", bool(abs(mean) < 1))
     return Verdict("## Mean", (check,))

@@ -1,4 +1,4 @@
-"""Rows read in batches give a study what rows in memory give it."""
+"""Rows read in batches give the same sums as rows in memory."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ from fedsdr.rows.streamed_rows import batch_rows
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
-    """Give the same rows in memory and in batches, with the same seed."""
+    """Return the same rows in memory and in batches, with the same seed."""
     columns = tuple(f"x{j}" for j in range(X.shape[1]))
     starts = range(0, len(y), size)
     streamed = StreamedRows(
@@ -259,7 +259,7 @@ def rows_in_files(tmp_path_factory) -> Path:
     ("kind", "how"), [("csv", "smooth"), ("parquet", "slices"), ("parquet", "held")]
 )
 def test_memory_stays_far_below_the_size_of_the_rows(kind, how, files) -> None:
-    """More rows than a few batches cost next to no memory, however many they are."""
+    """The memory hardly grows with the number of rows."""
     command = [sys.executable, "-c", PROGRAM, str(files), kind, f"rows.{kind}", how]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     more, held = int(done.stdout), 30_000 * 151 * 8

@@ -37,7 +37,7 @@ def run_round(
     values: Mapping[str, np.ndarray],
     lost: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[np.ndarray, list[str]]:
-    """Add, with some sites lost before each stage; give the sum and who is in it."""
+    """Run a sum with sites lost before each stage; return the sum and its sites."""
     lost = lost or {}
     alive = set(sites)
 

@@ -1,4 +1,4 @@
-"""Masks look uniform, depend on every bit of their seed, and cancel."""
+"""Masks pass tests of uniformity, depend on every bit of their seed, and cancel."""
 
 import numpy as np
 import pytest

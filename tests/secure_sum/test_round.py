@@ -1,4 +1,4 @@
-"""A round gives the sum of those who stayed, or nothing."""
+"""A round gives the sum over the sites that stayed, or no sum."""
 
 import itertools
 from dataclasses import replace
@@ -220,7 +220,7 @@ def test_stages_out_of_order_or_again_are_refused(stage: str) -> None:
 @pytest.mark.parametrize("liars", ["b", "bd", "bcd"])
 def test_changed_shares_never_give_a_wrong_sum(lost: list[str], liars: str) -> None:
     class Liar:
-        """Behaves until it is asked for shares."""
+        """A site that follows the protocol until it is asked for shares."""
 
         def __init__(self, site: SumSite) -> None:
             self._site = site
@@ -229,7 +229,7 @@ def test_changed_shares_never_give_a_wrong_sum(lost: list[str], liars: str) -> N
             return getattr(self._site, name)
 
         def unmask(self, signatures: dict[str, bytes]) -> dict[str, bytes]:
-            """Give away zeros."""
+            """Return zeros instead of shares."""
             return {peer: bytes(32) for peer in self._site.unmask(signatures)}
 
     agreement, sites = make_sites(NAMES, 3)

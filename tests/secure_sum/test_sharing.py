@@ -39,7 +39,7 @@ def test_fewer_shares_fit_every_secret(
 
 
 def _through(points: dict[int, bytes], at: int) -> bytes:
-    """Interpolate with fractions, as by hand."""
+    """Interpolate with exact fractions."""
     value = 0
     for own, share in points.items():
         ratio = prod(

@@ -22,6 +22,6 @@ def site_summaries(
 def pooled(
     setting: int, seed: int, kernel: Kernel = SMOOTH, n_per_site: int = 100
 ) -> Summary:
-    """Add them, on a common scale."""
+    """Return the pooled summary on a common scale."""
     total = sum(site_summaries(setting, seed, kernel, n_per_site))
     return total.scaled(np.sqrt(np.diag(total.sigma)))

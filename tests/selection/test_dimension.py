@@ -1,4 +1,4 @@
-"""How many directions."""
+"""Rules for the number of directions."""
 
 import numpy as np
 import pytest

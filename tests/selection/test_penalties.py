@@ -1,4 +1,4 @@
-"""The penalty: from theory, or on rows held out."""
+"""Rules for the penalty: from theory, or on rows held out."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from fedsdr.summaries import summarize
 
 
 class Case(NamedTuple):
-    """What `solve` takes first."""
+    """The first arguments of `solve`."""
 
     sigma: np.ndarray
     kernel: np.ndarray
@@ -41,7 +41,7 @@ def pooled_setting(
 def random_case(
     rng: np.random.Generator, n_features: int, n_rows: int, n_directions: int
 ) -> Case:
-    """Rows with a correlated design and a response that two variables move.
+    """Return a problem with correlated columns and two active variables.
 
     With ``n_rows <= n_features`` the covariance is singular.
     """

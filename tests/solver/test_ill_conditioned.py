@@ -1,4 +1,4 @@
-"""Columns as correlated as those of real tables."""
+"""Problems with strongly correlated columns, as in real tables."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def assert_certified(case: Case, penalty: float, *, max_iter: int) -> None:
 
 
 def autoregressive(rng: np.random.Generator) -> np.ndarray:
-    """Neighbours correlated by 0.99."""
+    """Return a covariance with a correlation of 0.99 between neighbours."""
     steps = rng.normal(size=(800, 60))
     X = np.empty_like(steps)
     X[:, 0] = steps[:, 0]
@@ -40,7 +40,7 @@ def autoregressive(rng: np.random.Generator) -> np.ndarray:
 
 
 def factors(rng: np.random.Generator) -> np.ndarray:
-    """Three factors and little else, of very different sizes."""
+    """Return a covariance of three factors of very different variances, and noise."""
     common = rng.normal(size=(800, 3)) @ rng.normal(size=(3, 60))
     own = np.geomspace(0.01, 1.0, 60)
     return common + own * rng.normal(size=(800, 60))

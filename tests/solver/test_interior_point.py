@@ -1,4 +1,4 @@
-"""The interior point method, and when it takes over."""
+"""The interior point method, and when it replaces ADMM."""
 
 import numpy as np
 import pytest

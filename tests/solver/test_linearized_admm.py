@@ -1,4 +1,4 @@
-"""The paper's iteration finds what the working set finds, more slowly."""
+"""The paper's iteration finds the solution of the working set, more slowly."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,9 @@ def test_it_finds_the_same_optimum(rng: np.random.Generator, share: float) -> No
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.4), (0.4, 0.5), (0.95, 0.3)])
-def test_warm_is_cold(rng: np.random.Generator, shares: tuple[float, float]) -> None:
+def test_a_warm_start_gives_the_solution_of_a_cold_start(
+    rng: np.random.Generator, shares: tuple[float, float]
+) -> None:
     case = random_case(rng, 15, 200, 2)
     first, second = (share * penalty_max(case.kernel) for share in shares)
     warm = solve_linearized(*case, second, warm_start=solve(*case, first))

@@ -44,7 +44,9 @@ def test_all_methods_find_one_optimum(case: Case, share: float) -> None:
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.4), (0.4, 0.5), (0.95, 0.3)])
-def test_warm_is_cold(rng: np.random.Generator, shares: tuple[float, float]) -> None:
+def test_a_warm_start_gives_the_solution_of_a_cold_start(
+    rng: np.random.Generator, shares: tuple[float, float]
+) -> None:
     case = random_case(rng, 15, 200, 2)
     first, second = (share * penalty_max(case.kernel) for share in shares)
     before = solve(*case, first)

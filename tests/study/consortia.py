@@ -15,7 +15,7 @@ NAMES = ("east", "north", "south", "west")
 
 
 def simulate_rows(n_rows: int = 90, n_features: int = 6, seed: int = 3) -> pd.DataFrame:
-    """Draw rows of four sites, whose covariates lie apart; two columns matter."""
+    """Draw rows of four sites with different means; two columns are active."""
     rng = np.random.default_rng(seed)
     frames = []
     for i, name in enumerate(NAMES):
@@ -74,11 +74,11 @@ class Files:
 
     @property
     def study_file(self) -> Path:
-        """Of the coordinator."""
+        """Path of the study file of the coordinator."""
         return self.coordinator / "study.toml"
 
     def site_file(self, name: str) -> Path:
-        """Of a site."""
+        """Return the path of the file of a site."""
         return self.root / name / "site.toml"
 
     def write_study(self, **changes: Any) -> None:
@@ -88,7 +88,7 @@ class Files:
             write_toml(folder / "study.toml", self.study)
 
     def write_rows(self, name: str, kind: str = "csv", rows: Any = None) -> None:
-        """Write a site's rows, and the file that says where they are."""
+        """Write a site's rows, and the site file that names them."""
         if rows is None:
             rows = self.rows[self.rows["site"] == name].drop(columns="site")
         path = self.root / name / f"rows.{kind}"
@@ -108,6 +108,6 @@ class Files:
         return InProcess(parties, transcript=Transcript(), **options)
 
     def run(self, exchange: Any = None, **options: Any) -> Any:
-        """Conduct the study, or go on with it."""
+        """Conduct the study, or resume it."""
         folder = self.coordinator / "run"
         return conduct(self.study_file, exchange or self.connect(), folder, **options)

@@ -1,4 +1,4 @@
-"""A sum that was broken off is taken up with the same sites, or not at all."""
+"""An interrupted sum is resumed with the same sites, or not at all."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def four_sites(tmp_path: Path) -> Files:
 
 
 def losing(*sites: str, since: str = "secure.agree") -> Fault:
-    """Lose sites from a message on."""
+    """Return a fault that loses sites from a message on."""
     begun: list[str] = []
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
@@ -56,7 +56,9 @@ def test_masked_numbers_bind_the_next_attempt(files: Files, message: str) -> Non
 
 
 @pytest.mark.parametrize("message", ["secure.keys", "secure.shares"])
-def test_nothing_has_left_before_that(files: Files, message: str) -> None:
+def test_before_masked_numbers_leave_other_sites_may_resume(
+    files: Files, message: str
+) -> None:
     break_off(files, message)
     result = files.run(files.connect(fault=losing("west")))
     assert result.settings["sites"] == ["east", "north", "south"]
@@ -83,7 +85,7 @@ def test_stewards_may_let_a_lost_site_go(files: Files) -> None:
 
 
 def both(*faults: Callable[[str, str, bytes], bytes | None]) -> Fault:
-    """Lose what any of these loses."""
+    """Lose a message that any of these faults loses."""
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
         outcomes = [one(name, site, packed) for one in faults]

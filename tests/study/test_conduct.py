@@ -1,4 +1,4 @@
-"""A study from files gives the fit on the pooled rows, however often interrupted."""
+"""A study from files gives the fit on the pooled rows, even if it is interrupted."""
 
 import errno
 import json
@@ -61,7 +61,7 @@ def test_the_result_reaches_everybody_and_ledgers_verify(tmp_path: Path) -> None
 
 
 class StopError(Exception):
-    """The coordinator's machine goes down."""
+    """Failure of the coordinator's machine."""
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
         conduct(files.study_file, files.connect(), tmp_path / "file")
 
 
-def test_a_full_disk_is_said_and_the_study_goes_on(
+def test_a_full_disk_is_reported_and_the_study_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = Files(tmp_path, simulate_rows())

@@ -1,4 +1,4 @@
-"""Files that people write, and what they are told about their mistakes."""
+"""Study and site files, and the messages about mistakes in them."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -242,7 +242,7 @@ def test_several_mistakes_are_said_at_once(tmp_path: Path) -> None:
         (b'name = "\xff"', "is not UTF-8"),
     ],
 )
-def test_what_is_no_toml(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_files_that_are_not_toml(tmp_path: Path, content: bytes, problem: str) -> None:
     path = tmp_path / "study.toml"
     path.write_bytes(content)
     with pytest.raises(CheckError, match=problem):
@@ -259,7 +259,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.fixture(name="files", scope="module")
 def consortium(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Four sites, to be looked at one by one."""
+    """Return the files of four sites."""
     return Files(tmp_path_factory.mktemp("files"), simulate_rows(n_rows=60))
 
 

@@ -1,4 +1,4 @@
-"""What sites do to their columns, and what they refuse."""
+"""Preprocessing of columns at the sites, and values that they refuse."""
 
 from decimal import Decimal
 from pathlib import Path

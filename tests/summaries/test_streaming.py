@@ -1,4 +1,4 @@
-"""Sums of rows in batches are the sums of rows at once."""
+"""Sums of rows in batches equal the sums of all rows at once."""
 
 import warnings
 

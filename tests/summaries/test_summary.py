@@ -12,7 +12,7 @@ site_sizes = st.lists(st.integers(4, 45), min_size=1, max_size=6)
 
 
 def with_ties(rng: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Half-integers, never constant and never mistaken for classes."""
+    """Round to half-integers, which are neither constant nor taken for classes."""
     y = rng.integers(0, 25, n_rows) / 2
     y[:2] = [-0.25, 20.25]
     return y

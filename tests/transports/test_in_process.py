@@ -1,4 +1,4 @@
-"""Parties talk in bytes; what goes wrong at one of them stays there."""
+"""Parties exchange bytes; explanations of errors stay at the site."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from fedsdr.transports import InProcess, Transcript
 
 
 class Doubler:
-    """Answers with twice what it gets."""
+    """A party that answers with twice the number it receives."""
 
     def handle(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
         """Double, refuse or crash."""

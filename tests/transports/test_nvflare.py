@@ -1,4 +1,4 @@
-"""The adapter without processes: what it carries, and what it must not."""
+"""The NVFLARE adapter without processes: what it sends, and what it must not send."""
 
 import json
 import logging
@@ -52,10 +52,10 @@ SECRET = "patient 4711 weighs 83.5"
 
 
 class Site:
-    """A party that answers, refuses or breaks down, as it is told."""
+    """A party that answers, refuses or fails, as the message demands."""
 
     def handle(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Do what the message's name says."""
+        """Answer, refuse or fail according to the name of the message."""
         if name == "refuse":
             raise Refusal("DISCLOSURE", "a rule of this site")
         if name == "unfit":
@@ -66,7 +66,7 @@ class Site:
 
 
 class Executor(SiteExecutor):
-    """With a site that has no files."""
+    """Executor with a site that has no files."""
 
     def open_party(self) -> Site:
         """Make the site."""
@@ -156,7 +156,7 @@ class Controller:
         self.cancelled: list[str] = []
 
     def send(self, task: Any, targets: list[str], **options: Any) -> None:
-        """Let a site take the task and answer, unless it is silent or dead."""
+        """Run the task of a site, unless it is silent or has ended."""
         (site,) = targets
         task.site = site
         if site in self.dead:
@@ -185,24 +185,24 @@ class Controller:
 
 
 class Engine:
-    """Knows clients, and which of them have no connection."""
+    """Engine with clients, some of which have no connection."""
 
     def __init__(self, unreachable: tuple[str, ...]) -> None:
         self.unreachable = unreachable
 
     def get_clients(self) -> list[Any]:
-        """List all that the job began with."""
+        """List all clients at the start of the job."""
         return [
             SimpleNamespace(name=site, get_fqcn=lambda site=site: f"node of {site}")
             for site in SITES
         ]
 
     def get_cell(self) -> Any:
-        """Give what sends messages to nodes."""
+        """Return the object that sends messages to nodes."""
         return SimpleNamespace(core_cell=self)
 
     def broadcast_request(self, targets: list[str], **options: Any) -> dict[str, Any]:
-        """Give signs of life, or say that there is no way."""
+        """Return replies of nodes with a connection, and errors of the others."""
         gone = {f"node of {site}" for site in self.unreachable}
         return {
             node: make_cell_reply(

@@ -1,4 +1,4 @@
-"""Questions to a coordinator's node that is busy, gone, or refuses."""
+"""Requests to a coordinator's node that is busy, has ended, or refuses."""
 
 import time
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from fedsdr.transports.nvflare.session import Session
 
 
 class Node:
-    """Answers what it is told, one thing after the other."""
+    """A node that returns given answers one after the other."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -39,7 +39,7 @@ class Node:
         self.seconds.append(seconds)
 
     def get_job_meta(self, *arguments: str) -> Any:
-        """Give the next answer; the last one again and again."""
+        """Return the next answer, and repeat the last one."""
         self.asked.append(arguments)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
@@ -84,7 +84,7 @@ def test_a_node_that_is_gone_is_said_at_once(listening: list[bool]) -> None:
 
 
 @pytest.mark.usefixtures("listening")
-def test_patience_ends() -> None:
+def test_waiting_ends_after_the_patience() -> None:
     node = Node(NoConnection("no reply"))
     with pytest.raises(SessionError, match="does not answer"):
         connect(node, 0.0).ask("get_job_meta", "7")

@@ -1,4 +1,4 @@
-"""Signals that must not lose a process."""
+"""Signals during the start of processes, none of which may be lost."""
 
 import signal
 
@@ -10,7 +10,7 @@ from fedsdr.transports.nvflare.interrupts import Interrupts
 
 
 def interrupt(number: int, steps: list[str]) -> None:
-    """Take steps, in the middle of which a signal comes."""
+    """Run steps during which a signal arrives."""
     interrupts = Interrupts()
     with interrupts.handled():
         with interrupts.held():

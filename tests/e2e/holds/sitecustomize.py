@@ -1,8 +1,8 @@
-"""Lets a process of a node stand still where a test wants to kill it.
+"""Make a process of a node wait at the point where a test kills it.
 
-Python imports this before anything else where the folder is in PYTHONPATH. The file
-``hold`` of the folder FEDSDR_TEST_HOLDS names a party, a message and a moment; who gets
-there writes its process number to ``held``, and goes on when that file is gone.
+Python imports this module first if its folder is in PYTHONPATH. The file ``hold`` in the
+folder FEDSDR_TEST_HOLDS names a party, a message and a moment. A process that gets there
+writes its process number to ``held``, and continues when that file is deleted.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ FOLDER = os.environ.get("FEDSDR_TEST_HOLDS")
 
 
 def hold(party: str, message: str, moment: str) -> None:
-    """Stand still, if this is where."""
+    """Wait, if this is the chosen point."""
     folder = Path(FOLDER or ".")
     try:
         wanted = (folder / "hold").read_text()
@@ -35,7 +35,7 @@ def hold(party: str, message: str, moment: str) -> None:
 
 
 def hold_site(module: ModuleType) -> None:
-    """Hold a site before it looks at a message, or before its answer leaves."""
+    """Hold a site before it reads a message, or before it sends its answer."""
     answer = module.StudySite.handle
 
     def handle(self: Any, name: str, payload: Any) -> Any:
@@ -48,7 +48,7 @@ def hold_site(module: ModuleType) -> None:
 
 
 def hold_coordinator(module: ModuleType) -> None:
-    """Hold the coordinator before it asks, or when all answers are there."""
+    """Hold the coordinator before it asks, or after it has received all answers."""
     exchange = module.TaskExchange.__call__
 
     def call(self: Any, name: str, payloads: Any, timeout: float) -> Any:
@@ -67,10 +67,10 @@ CHANGES: dict[str, Callable[[ModuleType], None]] = {
 
 
 class Finder(MetaPathFinder):
-    """Changes a module when it has been imported."""
+    """Import hook that changes a module after its import."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find a module that is to be changed, as others would."""
+        """Find a module that is to be changed, by the other finders."""
         change = CHANGES.pop(name, None)
         if change is None:
             return None

@@ -22,14 +22,14 @@ def streams(draw, max_features=7, max_rows=40):
 
 
 def scatter(rows: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Compute the scatter about the mean, the slow and plain way."""
+    """Compute the scatter about the mean by its definition."""
     weights = np.ones(len(rows)) if weights is None else weights
     centred = rows - np.average(rows, axis=0, weights=weights)
     return (centred.T * weights) @ centred
 
 
 def represented(state: Subspace) -> np.ndarray:
-    """Multiply the state out."""
+    """Return the matrix that a state represents."""
     return (state.basis * state.values**2) @ state.basis.T
 
 

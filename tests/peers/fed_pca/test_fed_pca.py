@@ -1,4 +1,4 @@
-"""Federated principal components as their users meet them."""
+"""Tests of FedPCA through its public interface."""
 
 import pickle
 

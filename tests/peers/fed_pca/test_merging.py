@@ -1,4 +1,4 @@
-"""Sites and trees: the pooled answer, however the sites come together."""
+"""Merging sites gives the pooled result for every tree."""
 
 import numpy as np
 import pytest

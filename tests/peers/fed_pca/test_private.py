@@ -1,4 +1,4 @@
-"""Noise that is as large as said, on rows that are as short as said."""
+"""The noise and the lengths of rows are as documented."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def spiked(rng, n_rows=400, d=6):
     return rows
 
 
-def test_little_noise_is_no_noise_and_much_noise_is_nothing_else(rng):
+def test_little_noise_keeps_the_direction_and_much_noise_hides_it(rng):
     rows = spiked(rng)
     exact = np.linalg.svd(rows)[2][0]
     distances = {}
@@ -171,6 +171,6 @@ def test_blocks_add_up_with_their_sizes(rng):
         ({"noise": "laplace"}, "noise must be"),
     ],
 )
-def test_privacy_that_means_nothing(options, message):
+def test_privacy_parameters_without_a_guarantee_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         Privacy(**{"epsilon": 1.0, "delta": 1e-6, **options})

@@ -1,4 +1,4 @@
-"""Blocks of rows: exact while nothing is cut, bounded where something is."""
+"""Updates by blocks of rows: exact without truncation, within a bound with it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs of FedSVD to look at, and what a party could read off them."""
+"""Recorded runs of FedSVD, and what a party could read from them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from fedsdr.transports import Message, Transcript
 
 
 def draw_rows(rng: np.random.Generator, counts=(6, 1, 9), d=5) -> dict[str, np.ndarray]:
-    """Give each holder rows with a mean of its own."""
+    """Draw rows of each holder, with different means."""
     return {
         f"holder {i}": rng.normal(size=(n, d)) + rng.normal(size=d)
         for i, n in enumerate(counts)
@@ -38,7 +38,7 @@ def record(
 
 
 def centred(rows: dict[str, np.ndarray], center: Any) -> dict[str, np.ndarray]:
-    """Measure rows from where the terms say."""
+    """Centre rows as the terms define."""
     mean = np.vstack(list(rows.values())).mean(axis=0)
     centre = {"global": lambda X: mean, "site": lambda X: X.mean(axis=0)}
     return {
@@ -70,12 +70,12 @@ def masked_columns(messages: list[Message], name: str) -> np.ndarray:
 
 
 def summed(messages: list[Message], names: list[str]) -> np.ndarray:
-    """Do what the server does: add what the holders sent."""
+    """Add what the holders sent, as the server does."""
     return CODE.decode(total(masked_columns(messages, name) for name in names))
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray]:
-    """Find every array of a message; masked numbers also as if they were not."""
+    """Find every array of a message; masked numbers also in decoded form."""
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from arrays_in(item)

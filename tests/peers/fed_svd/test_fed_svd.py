@@ -1,4 +1,4 @@
-"""FedSVD as its users meet it: principal components of the pooled rows."""
+"""Tests of FedSVD through its public interface."""
 
 import numpy as np
 import pandas as pd

@@ -100,7 +100,7 @@ def test_many_small_messages_tell_the_same_as_one(rng, monkeypatch):
 
 
 def contains(seen: np.ndarray, secret: np.ndarray) -> bool:
-    """Whether any single number of the secret is among those seen."""
+    """Return whether any number of the secret is among those seen."""
     seen, secret = np.sort(seen.ravel()), secret.ravel()
     place = np.searchsorted(seen, secret)
     near = np.minimum(
@@ -111,7 +111,7 @@ def contains(seen: np.ndarray, secret: np.ndarray) -> bool:
 
 
 def view(transcript: Transcript, party: str, P=None) -> np.ndarray:
-    """All numbers of all messages of a party, also with P undone by who knows it."""
+    """Return all numbers that a party saw, also with P undone if the party knows it."""
     numbers = []
     for message in transcript.seen_by(party):
         for array in arrays_in(message.payload):
@@ -208,7 +208,7 @@ class Harassed:
         self.refused.add(refusal.value.code)
 
     def handle(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Pass on a message after all that it could be mistaken for."""
+        """Handle a message after all wrong messages have been refused."""
         self.refuse("fedsvd.unknown", payload)
         for other, content in self.recorded.items():
             if other != name:
@@ -259,7 +259,7 @@ def test_wrong_messages_are_refused_and_change_nothing(rng, center, recover_rows
 
 
 def run(rows, *, fault=None, holder_terms=None, terms=None, names=None):
-    """Run without letting errors through."""
+    """Run the protocol with errors turned into codes."""
     terms = terms or SvdTerms()
     holders = {n: Holder(n, X, holder_terms or terms) for n, X in rows.items()}
     keepers = InProcess({n: h.masks for n, h in holders.items()}, fault=fault)

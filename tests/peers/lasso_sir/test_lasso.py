@@ -1,4 +1,4 @@
-"""The cross-validated lasso against scikit-learn, plainly used, and its own KKT."""
+"""The cross-validated lasso against scikit-learn, and against the KKT conditions."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def draw(n_rows, n_features, seed):
 
 
 def errors_of_plain_folds(X, y, grid, folds):
-    """Follow the whole path in every fold, with nothing shared or left out."""
+    """Compute the errors of the whole path in every fold separately."""
     total = np.zeros(len(grid))
     for line in folds:
         for fold in range(line.max() + 1):

@@ -1,4 +1,4 @@
-"""LassoSIR against R's, and where it works and fails."""
+"""LassoSIR against the R package, and cases where it works and fails."""
 
 import numpy as np
 import pandas as pd

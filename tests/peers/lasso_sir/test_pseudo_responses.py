@@ -1,4 +1,4 @@
-"""Pseudo-responses, screening, two means on a line, and folds."""
+"""Pseudo-responses, screening, two-means clustering in one dimension, and folds."""
 
 import itertools
 
@@ -72,7 +72,7 @@ def test_two_means_are_the_best_of_all_partitions(numbers):
     assert within(upper) == pytest.approx(best, abs=1e-9)
 
 
-def test_two_means_of_little():
+def test_two_means_of_few_values():
     assert count_strong(np.array([1.0])) == 1
     assert count_strong(np.zeros(5)) == 1
     assert count_strong(np.array([0.0, 1.0, 0.1, 0.9])) == 2

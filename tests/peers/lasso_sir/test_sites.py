@@ -23,7 +23,7 @@ def far():
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("classes", [False, True])
-def test_one_site_is_no_site_bit_for_bit(far, order, classes):
+def test_one_site_equals_no_sites_bit_for_bit(far, order, classes):
     X = np.array(far.X, order=order)
     y = far.y > 0 if classes else far.y
     plain = LassoSIR(random_state=0).fit(X, y)

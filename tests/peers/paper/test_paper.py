@@ -1,4 +1,4 @@
-"""The paper's protocol, message by message, against one program that sees all."""
+"""The paper's protocol against one program that has all rows."""
 
 from itertools import islice
 
@@ -22,7 +22,7 @@ def parties(data, terms):
 
 
 def reference_iterates(data, k, rho, nu=1.0):
-    """Algorithm 1 as printed, but for the sign of Gamma, from all rows at once."""
+    """Run Algorithm 1 as printed, except for the sign of Gamma, on all rows at once."""
     labels = np.unique(data.sites)
     own = [summarize(data.X[data.sites == s], data.y[data.sites == s]) for s in labels]
     weights = [one.n_rows / len(data.y) for one in own]

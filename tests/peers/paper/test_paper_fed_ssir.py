@@ -1,4 +1,4 @@
-"""The paper's estimator as users meet it."""
+"""Tests of PaperFedSSIR through its public interface."""
 
 import json
 

@@ -22,7 +22,7 @@ PENALTIES = (0.1, 0.2, 0.3)
 
 
 def validated(errors: object, sizes: tuple[int, ...] = (2, 2)) -> CrossValidation:
-    """Wrap errors of shape (n_folds, 2, 3), fits left out."""
+    """Return a cross validation with errors of shape (n_folds, 2, 3), without fits."""
     table = np.asarray(errors, dtype=float)
     return CrossValidation(
         dimensions=(1, 2),

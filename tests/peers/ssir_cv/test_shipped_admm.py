@@ -17,7 +17,7 @@ def small_problem(rng: np.random.Generator) -> Problem:
 
 
 def by_hand(problem: Problem, penalties: list[float], n_iter: int) -> list[np.ndarray]:
-    """Write the three updates out, with nothing shared and nothing saved."""
+    """Compute the three updates directly, without shared or stored quantities."""
     sigma, kernel = problem.sigma, problem.kernel
     values, vectors = np.linalg.eigh(sigma)
     root = vectors @ np.diag(np.sqrt(values)) @ vectors.T
