@@ -13,6 +13,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "secure": _SECURE,
     "federation": (*_SECURE, *_ARROW, "nvflare", "psutil"),
     "plots": ("matplotlib",),
+    # Matplotlib belongs to it as well, but experiments run without pictures.
+    "reproduction": (*_SECURE, *_ARROW),
     "sql": (*_ARROW, "adbc_driver_postgresql"),
 }
 
@@ -24,8 +26,8 @@ def require(extra: str, purpose: str) -> None:
 
     Parameters
     ----------
-    extra : {"arrow", "secure", "federation", "plots", "sql"}
-        Name of the extra.
+    extra : str
+        Name of the extra, a key of `EXTRAS`.
     purpose : str
         What needs it, as the subject of a sentence: "reading Parquet files".
 
@@ -45,8 +47,8 @@ def has(extra: str) -> bool:
 
     Parameters
     ----------
-    extra : {"arrow", "secure", "federation", "plots", "sql"}
-        Name of the extra.
+    extra : str
+        Name of the extra, a key of `EXTRAS`.
 
     Returns
     -------

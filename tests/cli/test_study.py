@@ -250,7 +250,7 @@ def test_a_rehearsal_says_why_a_site_refuses(run, files) -> None:
     assert "site 'north' refuses: ROWS: the site has 30 rows" in outcome.stderr
     outcome = run("study", "simulate", files.study_file, *sites, sites[0])
     assert outcome.exit_code == 2
-    assert "two of the files are of site 'east'" in outcome.stderr
+    assert "two site files have the name 'east'" in outcome.stderr
 
 
 def test_a_new_study_file_says_what_it_lacks(run, csv) -> None:

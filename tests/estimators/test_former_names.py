@@ -69,7 +69,7 @@ def test_a_former_name_means_the_same_and_warns(
     where = FORMER[name][0]
     assert str(warning.message) == (
         f"the parameter {name!r} is now part of {where!r}: write "
-        f"{where}={now[where]!r}; the old name goes in version 0.3"
+        f"{where}={now[where]!r}; version 0.3 removes the old name"
     )
     assert warning.filename == __file__
     with warnings.catch_warnings():

@@ -6,7 +6,6 @@ import stat
 import tempfile
 import threading
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +21,8 @@ pytest.importorskip(
 
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.fuel.f3.cellnet.defs import ReturnCode as CellReturnCode
+from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.wire import decode, encode
@@ -191,21 +192,24 @@ class Engine:
 
     def get_clients(self) -> list[Any]:
         """List all that the job began with."""
-        return [SimpleNamespace(name=site) for site in SITES]
+        return [
+            SimpleNamespace(name=site, get_fqcn=lambda site=site: f"node of {site}")
+            for site in SITES
+        ]
 
-    def new_context(self) -> Any:
-        """Make something that can be entered."""
-        return nullcontext()
+    def get_cell(self) -> Any:
+        """Give what sends messages to nodes."""
+        return SimpleNamespace(core_cell=self)
 
-    def send_aux_request(self, targets: list[str], **options: Any) -> dict[str, Any]:
+    def broadcast_request(self, targets: list[str], **options: Any) -> dict[str, Any]:
         """Give signs of life, or say that there is no way."""
-        codes = {
-            site: ReturnCode.COMMUNICATION_ERROR
-            if site in self.unreachable
-            else ReturnCode.OK
-            for site in targets
+        gone = {f"node of {site}" for site in self.unreachable}
+        return {
+            node: make_cell_reply(
+                CellReturnCode.COMM_ERROR if node in gone else CellReturnCode.OK
+            )
+            for node in targets
         }
-        return {site: make_reply(code) for site, code in codes.items()}
 
 
 def connect(

@@ -34,7 +34,9 @@ def read_method(given: dict[str, Any]) -> dict[str, Any]:
             found[name] = read_parameter(name, plain)
         except InputError as error:
             option = "--" + name.replace("_", "-")
-            raise typer.BadParameter(f"{error}.", param_hint=option) from error
+            text = str(error)
+            text = text if text.endswith("?") else f"{text}."
+            raise typer.BadParameter(text, param_hint=option) from error
     return found
 
 

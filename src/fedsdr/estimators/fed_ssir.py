@@ -8,6 +8,7 @@ from fedsdr.estimators.former_names import (
     fit_by_former_protocol,
 )
 from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.run import run
 
@@ -97,12 +98,13 @@ class FedSSIR(Reducer):
         \quad\text{subject to}\quad 0 \preceq H \preceq I,\; \mathrm{tr} H \le K,\;
         H = \hat\Sigma^{1/2} \Pi \hat\Sigma^{1/2} ,
 
-    which is solved once, with a certificate of optimality; K is `n_directions` and
+    which is solved with a certificate of optimality; K is `n_directions` and
     :math:`\rho` is `penalty`. The directions are then estimated on these variables.
 
-    When it fails: SIR is blind to links that are symmetric about the mean of the
+    When it fails: SIR cannot find links that are symmetric about the mean of the
     reduced variables, and needs the conditional mean of x to be near linear in them.
-    Of duplicated columns either or both may be selected, constant columns never are.
+    Of duplicated columns either or both may be selected; constant columns are never
+    selected.
 
     Parameters of version 0.1 that are now part of `n_directions`, `penalty` and
     `kernel` work with a warning until version 0.3.
@@ -165,6 +167,7 @@ class FedSSIR(Reducer):
         generator = random_generator(self.random_state)
         adder = self._own_sites(X, y, sites, generator)
         if self.protocol == "secure":
+            require("secure", "protocol='secure'")
             from fedsdr.estimators.masked_sites import add_under_masks
 
             found, self.communication_ = add_under_masks(adder, method, generator)

@@ -1,4 +1,4 @@
-"""Parameter names of version 0.1, which work with a warning until version 0.3."""
+"""Names of version 0.1, which work with a warning until version 0.3."""
 
 import inspect
 from collections.abc import Callable
@@ -17,10 +17,10 @@ Parameters = ParamSpec("Parameters")
 def accept_former_names(
     init: Callable[Parameters, None],
 ) -> Callable[Parameters, None]:
-    """Let a constructor take parameters by their former names, too.
+    """Wrap a constructor so that it also takes parameters by their former names.
 
-    They are no part of its signature: scikit-learn takes every name there for a
-    parameter that can be read and set.
+    Former names are not in its signature, because scikit-learn treats every name there
+    as a parameter that can be read and set.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def accept_former_names(
     Returns
     -------
     callable
-        The constructor that also takes former names, with a warning, and complains
-        about names that never were any.
+        The constructor that also takes former names, with a warning, and raises an
+        error for unknown names.
     """
     known = inspect.signature(init).parameters
 
@@ -60,6 +60,9 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
         For a name that is neither a present nor a former one; the error names the
         closest parameter.
     """
+    if "max_iter" in former and getattr(estimator, "protocol", "") == "paper":
+        # Only the paper's algorithm, which was a protocol of FedSSIR, ever used it.
+        estimator.former_max_iter = former.pop("max_iter")
     for name, value in former.items():
         where, inside, kinds = FORMER.get(name, ("", "", ()))
         if not hasattr(estimator, where):
@@ -74,8 +77,8 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
             said = f"write {where}={now!r}"
             setattr(estimator, where, now)
         warn_user(
-            f"the parameter {name!r} is now part of {where!r}: {said}; the old name "
-            "goes in version 0.3",
+            f"the parameter {name!r} is now part of {where!r}: {said}; version 0.3 "
+            "removes the old name",
             FutureWarning,
         )
 
@@ -100,8 +103,8 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
             f"protocol must be 'sums' or 'secure', got {estimator.protocol!r}"
         )
     warn_user(
-        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; the old name goes "
-        "in version 0.3",
+        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; version 0.3 "
+        "removes the old name",
         FutureWarning,
     )
     paper = import_module("fedsdr").PaperFedSSIR
@@ -109,11 +112,38 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
     given = {name: getattr(estimator, name) for name in names}
     if given["n_directions"] == "auto":
         given["n_directions"] = "votes"
+    if hasattr(estimator, "former_max_iter"):
+        given["max_iter"] = estimator.former_max_iter
     found = paper(**given).fit(X, y, sites=sites)
     estimator.__dict__ |= {
         name: value for name, value in vars(found).items() if name.endswith("_")
     }
     return estimator
+
+
+def renamed_attribute(old: str, new: str) -> property:
+    """Make a property that reads an attribute by its former name, and warns.
+
+    Parameters
+    ----------
+    old, new : str
+        Former and present name.
+
+    Returns
+    -------
+    property
+        Property to assign to `old` in the body of the class.
+    """
+
+    def read(self: Any) -> Any:
+        value = getattr(self, new)
+        warn_user(
+            f"{old} is called {new} now; the next release removes the former name",
+            FutureWarning,
+        )
+        return value
+
+    return property(read, doc=f"Former name of `{new}`.")
 
 
 def _unknown(estimator: Any, name: str) -> str:

@@ -57,10 +57,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Check rows and responses with scikit-learn's own validation."""
+        """Check rows and responses with scikit-learn's validation."""
         if not _holds_numbers(X):
             check_columns(X)
-        # Categories keep their meaning only if they are looked at first.
+        # Before scikit-learn's validation, which turns categories into plain values.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(
             self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
@@ -77,7 +77,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
 
     def _adopt(self, found: Result, **settings: Any) -> None:
-        """Set the attributes that a result has."""
+        """Set the attributes of the estimator from a result."""
         settings = {"estimator": type(self).__name__, **found.settings, **settings}
         self.result_ = replace(found, settings=settings)
         self.directions_ = np.array(found.directions)

@@ -44,6 +44,8 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
 
     Parameters
     ----------
+    n_directions, penalty, kernel, refit, standardize, tol : object
+        As in `fedsdr.method.Method`.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,
         from a secret of its own.

@@ -6,6 +6,7 @@ from typing import Any, Self
 from fedsdr.estimators.checks import check_number
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.solver import single_threaded_blas
@@ -127,6 +128,7 @@ class PaperFedSSIR(Reducer):
         PaperFedSSIR
             Itself, fitted.
         """
+        require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
         own = self._own_sites(X, y, sites, generator)

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
@@ -156,7 +156,7 @@ class TaskExchange:
             for site in packed
             if site in here
         }
-        with self._reachability.watched(self._starters(inbox)):
+        with self._reachability.watched(inbox.missing):
             self._wait(name, inbox, tasks, timeout)
         for task in tasks.values():
             if task.completion_status is None:
@@ -190,10 +190,6 @@ class TaskExchange:
             inbox.give_up(late | ended | self._reachability.lost())
         self._started.update(inbox.replies)
         self._reachability.heard(inbox.replies)
-
-    def _starters(self, inbox: _Inbox) -> Callable[[], tuple[str, ...]]:
-        """Make a function that lists who is missing and was there before."""
-        return lambda: tuple(site for site in inbox.missing() if site in self._started)
 
     def _send(
         self, name: str, site: str, packed: bytes, timeout: float, inbox: _Inbox

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fedsdr.files import write_atomically
 from fedsdr.transports.nvflare.node_settings import (
     CONTROLLER,
     EXECUTOR,
@@ -77,4 +78,5 @@ def write_job(
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n")
+    # A job lives in a temporary folder until it is uploaded.
+    write_atomically(path, json.dumps(content, indent=2) + "\n", durable=False)

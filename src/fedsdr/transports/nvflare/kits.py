@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.exceptions import InputError
+from fedsdr.files import write_atomically
 from fedsdr.transports.nvflare.node_settings import CONTROLLER, EXECUTOR
 
 #: The one role that may start a study. NVFLARE's own list lets it upload code, which
@@ -207,4 +208,4 @@ def _read(kit: Path, name: str) -> dict[str, Any]:
 
 
 def _write(kit: Path, name: str, content: dict[str, Any]) -> None:
-    (kit / "local" / name).write_text(json.dumps(content, indent=2) + "\n")
+    write_atomically(kit / "local" / name, json.dumps(content, indent=2) + "\n")

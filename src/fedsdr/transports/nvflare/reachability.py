@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nvflare.apis.fl_constant import ReservedTopic, ReturnCode
-from nvflare.apis.shareable import Shareable
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+from nvflare.fuel.f3.message import Message
+
+# What every process of NVFLARE answers, whatever else it does.
+CHANNEL, ECHO = "_net_manager", "echo"
 
 # Seconds between two signs of life that are asked for, and for one of them. The answer
 # that counts comes at once: the coordinator's node has no connection to the site.
@@ -16,7 +19,7 @@ TIMEOUT = 5.0
 
 
 class Reachability:
-    """Asks sites for signs of life while the coordinator waits for their answers.
+    """Asks sites' nodes for signs of life while the coordinator waits for answers.
 
     Parameters
     ----------
@@ -29,7 +32,9 @@ class Reachability:
     Notes
     -----
     A site that is connected and says nothing is not lost: it computes, or its machine
-    is busy. How long that may take is for the study to say.
+    is busy. How long that may take is for the study to say. A site whose node is
+    connected while the process of its job has died is not lost either: the node reports
+    that, and NVFLARE ends the job.
     """
 
     def __init__(self, engine: Any, grace: float) -> None:
@@ -103,18 +108,24 @@ class Reachability:
         sites : tuple of str
             Who is asked.
         """
-        if not sites:
+        nodes = {
+            client.name: client.get_fqcn()
+            for client in self._engine.get_clients()
+            if client.name in sites
+        }
+        if not nodes:
             return
-        with self._engine.new_context() as context:
-            replies = self._engine.send_aux_request(
-                targets=list(sites),
-                topic=ReservedTopic.JOB_HEART_BEAT,
-                request=Shareable(),
-                timeout=TIMEOUT,
-                fl_ctx=context,
-                optional=True,
-            )
-        gone = [site for site in sites if _is_unreachable((replies or {}).get(site))]
+        replies = self._engine.get_cell().core_cell.broadcast_request(
+            channel=CHANNEL,
+            topic=ECHO,
+            targets=list(nodes.values()),
+            request=Message(),
+            timeout=TIMEOUT,
+            optional=True,
+        )
+        gone = {
+            site for site, node in nodes.items() if _is_unreachable(replies.get(node))
+        }
         self.heard(set(sites).difference(gone))
         now = time.monotonic()
         with self._lock:
@@ -123,8 +134,8 @@ class Reachability:
                 self._confirmed.add(site)
 
 
-def _is_unreachable(reply: object) -> bool:
+def _is_unreachable(reply: Message | None) -> bool:
     return (
-        isinstance(reply, Shareable)
-        and reply.get_return_code() == ReturnCode.COMMUNICATION_ERROR
+        reply is not None
+        and reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.COMM_ERROR
     )
