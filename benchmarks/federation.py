@@ -13,17 +13,17 @@ from statistics import median
 from time import process_time, time
 
 import numpy as np
-from fedsdr.estimators.sites import connect, split_sites
 from threadpoolctl import threadpool_limits
 
 from benchmarks.consortium import Consortium, time_phases
 from benchmarks.federation_report import write_report
 from benchmarks.ledger import Ledger, Row
 from benchmarks.over_nodes import run_nodes
-from fedsdr.method import Terms
+from fedsdr.method import Slices, Terms
 from fedsdr.metrics import subspace_distance
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.result import Result
+from fedsdr.rows import split_sites
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.study import conduct, open_site
 from fedsdr.transports import InProcess
@@ -108,9 +108,10 @@ def run_paper(data: Simulation) -> Row:
     """Run Algorithms 2 and 1 message by message, in this process."""
     d = data.X.shape[1]
     parts = split_sites(data.X, data.y, data.sites, np.random.default_rng(0))
-    terms = Terms(d, kernel="slices")
+    terms = Terms(d, kernel=Slices())
     start = process_time()
-    transport = connect({name: PaperSite(own, terms) for name, own in parts.items()})
+    sites = {name: PaperSite(own, terms) for name, own in parts.items()}
+    transport = InProcess(sites, on_error="raise")
     coordinator = PaperCoordinator(transport, list(parts), np.random.default_rng(1))
     sigma, counts = coordinator.covariance(d)
     k = data.n_directions

@@ -8,24 +8,19 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from fedsdr.estimators.sites import (
-    Communication,
-    connect,
-    cost,
-    join_in_the_open,
-    join_under_masks,
-    split_sites,
-)
-from fedsdr.protocols.sums import SumsCoordinator
 from threadpoolctl import threadpool_limits
 
 from benchmarks.ledger import Ledger, Row
-from fedsdr.method import Terms
+from fedsdr.estimators.masked_sites import join_under_masks
+from fedsdr.method import Slices, Terms, Variables
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
+from fedsdr.questions import MomentsOf
+from fedsdr.rows import Communication, OwnSites, split_sites
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
+from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"
 # Tolerances of the paper's protocol, by setting; setting 3 is slow at the smallest.
@@ -96,25 +91,38 @@ def run(data: Simulation, protocol: str, tol: float) -> Row:
 def run_sums(data: Simulation, protocol: str) -> tuple[np.ndarray, Communication]:
     """Add, in the open or under masks, and solve once."""
     parts = split_sites(data.X, data.y, data.sites, np.random.default_rng(0))
-    terms = Terms(N_FEATURES, kernel="slices")
-    join = join_under_masks if protocol == "secure" else join_in_the_open
-    add, transport = join(parts, terms, tuple(f"x{j}" for j in range(N_FEATURES)))
-    total = SumsCoordinator(add, terms).evidence().total
+    terms = Terms(N_FEATURES, kernel=Slices())
+    own = OwnSites(parts, Variables(tuple(f"x{j}" for j in range(N_FEATURES))))
+    if protocol == "secure":
+        add, transport = join_under_masks(own, terms)
+        total = add(MomentsOf(terms)).parts["total"]
+        spent = cost(transport, list(parts))
+    else:
+        total = own(MomentsOf(terms)).parts["total"]
+        spent = own.communication
     solution = solve(total.sigma, total.kernel, data.n_directions, PENALTY)
-    return solution.pi, cost(transport, list(parts))
+    return solution.pi, spent
 
 
 def run_paper(data: Simulation, tol: float) -> tuple[np.ndarray, Communication]:
     """Run Algorithms 2 and 1 message by message."""
     parts = split_sites(data.X, data.y, data.sites, np.random.default_rng(0))
-    terms = Terms(N_FEATURES, kernel="slices")
-    transport = connect({name: PaperSite(own, terms) for name, own in parts.items()})
+    terms = Terms(N_FEATURES, kernel=Slices())
+    sites = {name: PaperSite(own, terms) for name, own in parts.items()}
+    transport = InProcess(sites, on_error="raise")
     coordinator = PaperCoordinator(transport, list(parts), np.random.default_rng(1))
     sigma, counts = coordinator.covariance(N_FEATURES)
     k = data.n_directions
     iterates = coordinator.iterates(sigma, counts, k, PENALTY)
     fit = coordinator.run(iterates, k, PENALTY, tol=tol, max_iter=20_000)
     return (fit.pi + fit.pi.T) / 2, cost(transport, list(parts))
+
+
+def cost(transport: InProcess, names: list[str]) -> Communication:
+    """Count rounds, and what each site sent and received."""
+    transcript = transport.transcript
+    traffic = {name: transcript.bytes_of(name) for name in names}
+    return Communication(transcript.rounds, traffic)
 
 
 def pooled(data: Simulation) -> Summary:

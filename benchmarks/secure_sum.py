@@ -8,12 +8,13 @@ from statistics import median
 from time import process_time
 
 import numpy as np
-from fedsdr.protocols.vectors import pack
 from threadpoolctl import threadpool_limits
 
 from benchmarks.ledger import Ledger, Row
+from fedsdr.method import Terms, read_parameter
+from fedsdr.questions import MomentsOf
+from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import Agreement, Context, Identity, MaskedSum, SumSite
-from fedsdr.summaries import summarize
 
 RESULTS = Path(__file__).parent / "results"
 N_SITES, N_ROWS, N_FEATURES = 10, 20_000, 1000
@@ -40,12 +41,14 @@ def measure(kernel: str) -> Row:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, N_FEATURES))
     y = X[:, 0] + rng.normal(size=N_ROWS)
+    rows = MemoryRows(X, y, rng)
+    question = MomentsOf(Terms(N_FEATURES, read_parameter("kernel", kernel)))
     names = [f"site-{i}" for i in range(N_SITES)]
     summaries, masking = [], []
     for _ in range(REPEATS):
         start = process_time()
         for _ in names:
-            values = pack(summarize(X, y, kernel=kernel))
+            values = question.pack(question.compute(rows))
         summaries.append(process_time() - start)
         start = process_time()
         total = add(names, values)

@@ -30,22 +30,26 @@ from fedsdr.method import (
 # --- reading --------------------------------------------------------------------------
 
 SAME = [
-    ("n_directions", "auto", Auto(5)),
+    ("n_directions", "auto", Auto(max_directions=5)),
     ("n_directions", "auto(max_directions=8)", Auto(max_directions=8)),
-    ("n_directions", "bic", Bic(5)),
+    ("n_directions", "bic", Bic(max_directions=5)),
     ("n_directions", "bic(max_directions=2)", Bic(max_directions=2)),
-    ("n_directions", "votes", Votes(5)),
+    ("n_directions", "votes", Votes(max_directions=5)),
     ("n_directions", "votes(max_directions=3)", Votes(max_directions=3)),
     ("n_directions", "2", 2),
     ("n_directions", np.int64(2), 2),
     ("penalty", "universal", Universal()),
     ("penalty", "universal()", Universal()),
     ("penalty", "moments", Moments(folds=5, penalties=20, min_ratio=0.15)),
-    ("penalty", "moments(folds=8)", Moments(8, 20, 0.15)),
-    ("penalty", " Moments( folds = 8 ,penalties=30 ) ", Moments(8, 30)),
+    ("penalty", "moments(folds=8)", Moments(folds=8, penalties=20, min_ratio=0.15)),
+    ("penalty", " Moments( folds = 8 ,penalties=30 ) ", Moments(folds=8, penalties=30)),
     ("penalty", "moments(min_ratio=1e-2)", Moments(min_ratio=0.01)),
     ("penalty", "holdout", HoldOut(fraction=0.3, penalties=20, min_ratio=0.15)),
-    ("penalty", "holdout(fraction=.25, penalties=4)", HoldOut(0.25, 4)),
+    (
+        "penalty",
+        "holdout(fraction=.25, penalties=4)",
+        HoldOut(fraction=0.25, penalties=4),
+    ),
     ("penalty", "0.03", 0.03),
     ("penalty", "1e-3", 0.001),
     ("penalty", 1, 1.0),
@@ -89,8 +93,8 @@ def test_the_defaults() -> None:
             "n_directions",
             "atuo",
             (
-                "n_directions must be 'auto', 'bic', 'votes' or a positive whole number, "
-                "got 'atuo': did you mean 'auto'?"
+                "n_directions must be 'auto', 'bic', 'votes' or a positive whole "
+                "number, got 'atuo': did you mean 'auto'?"
             ),
         ),
         ("n_directions", 0, "or a positive whole number, got 0"),
@@ -102,8 +106,8 @@ def test_the_defaults() -> None:
             "penalty",
             "momnets(folds=3)",
             (
-                "penalty must be 'universal', 'moments', 'holdout' or a positive number, "
-                "got 'momnets(folds=3)': did you mean 'moments'?"
+                "penalty must be 'universal', 'moments', 'holdout' or a positive "
+                "number, got 'momnets(folds=3)': did you mean 'moments'?"
             ),
         ),
         ("penalty", "lasso", "or a positive number, got 'lasso'"),
@@ -117,8 +121,8 @@ def test_the_defaults() -> None:
             "kernel",
             "slice",
             (
-                "kernel must be 'smooth', 'slices' or 'pairs', got 'slice': did you mean "
-                "'slices'?"
+                "kernel must be 'smooth', 'slices' or 'pairs', got 'slice': did you "
+                "mean 'slices'?"
             ),
         ),
         ("kernel", 3, "kernel must be 'smooth', 'slices' or 'pairs', got 3"),
@@ -223,27 +227,27 @@ def test_text_that_is_nearly_right_is_refused(text: str) -> None:
 
 # --- writing --------------------------------------------------------------------------
 
-counts = st.integers(1, 10**6)
+counts, from_two = st.integers(1, 10**6), st.integers(2, 10**6)
 shares = st.floats(0, 1, exclude_min=True, exclude_max=True)
 methods = st.builds(
     Method,
     n_directions=st.one_of(
         counts,
-        st.builds(Auto, counts),
-        st.builds(Bic, counts),
-        st.builds(Votes, counts),
+        st.builds(Auto, max_directions=counts),
+        st.builds(Bic, max_directions=counts),
+        st.builds(Votes, max_directions=counts),
     ),
     penalty=st.one_of(
         st.floats(0, exclude_min=True, allow_infinity=False),
         st.just(Universal()),
-        st.builds(Moments, counts.map(lambda n: n + 1), counts, shares),
-        st.builds(HoldOut, shares, counts, shares),
+        st.builds(Moments, folds=from_two, penalties=counts, min_ratio=shares),
+        st.builds(HoldOut, fraction=shares, penalties=counts, min_ratio=shares),
     ),
     kernel=st.one_of(
         st.just(Smooth()),
         st.just(Pairs()),
-        st.builds(Slices, size=counts.map(lambda n: n + 1)),
-        st.builds(Slices, number=counts.map(lambda n: n + 1)),
+        st.builds(Slices, size=from_two),
+        st.builds(Slices, number=from_two),
     ),
     refit=st.booleans() | shares,
     standardize=st.booleans(),
@@ -273,9 +277,9 @@ def test_settings_say_every_parameter() -> None:
 
 def test_numbers_of_numpy_become_plain_ones() -> None:
     rules = (
-        Auto(np.int64(3)),
-        Moments(np.int32(4), np.int64(5), np.float32(0.25)),
-        HoldOut(np.float64(0.5)),
+        Auto(max_directions=np.int64(3)),
+        Moments(folds=np.int32(4), penalties=np.int64(5), min_ratio=np.float32(0.25)),
+        HoldOut(fraction=np.float64(0.5)),
         Slices(number=np.int64(6)),
     )
     for rule in rules:
@@ -293,7 +297,7 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
     [
         ({}, {}),
         ({"n_directions": "bic", "penalty": 0.1}, {}),
-        ({"n_directions": Votes(3)}, {"max_votes": 3}),
+        ({"n_directions": Votes(max_directions=3)}, {"max_votes": 3}),
         ({"penalty": Moments(folds=4)}, {"n_folds": 4}),
         (
             {"penalty": HoldOut(fraction=0.25, penalties=7)},

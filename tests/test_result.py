@@ -210,7 +210,7 @@ def test_long_names_stay_in_line() -> None:
 
 
 def test_a_result_says_how_sure_it_is() -> None:
-    assert str(small(converged=False)).endswith(", less than asked for")
+    assert str(small(converged=False)).endswith(", which exceeds the tolerance")
     assert str(small(gap=None, dual_bound=None)).endswith("optimum not certified")
 
 

@@ -24,8 +24,8 @@ from fedsdr.simulate import make_setting
 METHODS = {
     "default": Method(),
     "paper": Method(
-        n_directions=Votes(3),
-        penalty=HoldOut(0.3, penalties=4),
+        n_directions=Votes(max_directions=3),
+        penalty=HoldOut(penalties=4),
         kernel=Slices(size=10),
         refit=False,
     ),
@@ -185,7 +185,7 @@ def test_ties_between_votes_are_decided_by_the_generator(rows) -> None:
                 value.votes[:] = [2.0, 2.0]
             return value
 
-    method = Method(n_directions=Votes(2), penalty=0.01, refit=False)
+    method = Method(n_directions=Votes(max_directions=2), penalty=0.01, refit=False)
 
     def dimension(seed: int) -> int:
         held = own_sites(rows)

@@ -21,9 +21,9 @@ _INTRODUCTION = f"""\
 # Every message
 
 Everything that parties send to each other, message by message. The list is printed from
-the schemas in the code by `python -m tools.messages_page`. In `secure`, coordinator and
-sites check every request and every reply against it, before sending and after
-receiving; for all protocols a test compares what they send with it.
+the schemas in the code by `python -m tools.messages_page`. In all protocols, both ends
+check every request and every reply against its schema, before sending and after
+receiving, and a test compares what is sent with it.
 
 Names in shapes are numbers: d columns, K directions, n_i rows of site i, c candidates,
 g columns with gaps. A text or name has 1 to {MAX_TEXT} characters, and a list or

@@ -1,7 +1,6 @@
 """Federated sparse sufficient dimension reduction by sliced inverse regression."""
 
-from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
 from fedsdr.lazy_names import import_lazily
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from fedsdr.peers.ssir_cv import SSIRCV
     from fedsdr.result import Result
 
-__version__ = version("fedsdr")
+    __version__: str
 
 #: Rooms of the package that users need; they are imported when they are used.
 _ROOMS = ("datasets", "downstream", "method", "metrics", "simulate")
@@ -91,7 +90,16 @@ __all__ = [
 ]
 
 
-__getattr__ = import_lazily(__name__, _HOMES, _ROOMS)
+_import = import_lazily(__name__, _HOMES, _ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is used when it is used, and look the version up."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("fedsdr")
+    return _import(name)
 
 
 def __dir__() -> list[str]:

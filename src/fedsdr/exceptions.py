@@ -1,9 +1,9 @@
-"""One vocabulary of errors and warnings.
+"""Errors, warnings and fixed codes of the package.
 
-Everything that a caller can mend by changing the input is an `InputError`; when one
-site is to blame it is a `SiteError` that names the site and says what to do.
-scikit-learn's own validation errors are `ValueError` too, so ``except ValueError``
-catches every complaint about the input.
+Every error that a caller can correct by changing the input is an `InputError`. If it
+concerns the rows of one site, it is a `SiteError` that names the site and the remedy.
+scikit-learn's validation errors are `ValueError` too, so ``except ValueError`` catches
+every error about the input.
 """
 
 import sys
@@ -22,10 +22,10 @@ __all__ = [
     "WeakSignalWarning",
 ]
 
-#: Packages whose lines a warning never points at: ours, and those that call us back.
+#: Packages whose lines are skipped in warnings: this one, and those that call it back.
 _INTERNAL = {"fedsdr", "sklearn", "joblib"}
 
-#: The only words about a failure that ever leave a site.
+#: Codes of failures with their meaning; of a failure, only its code leaves a site.
 CODES = {
     "DISCLOSURE": "a disclosure rule of the site forbids the release",
     "INPUT": "the site's own data cannot be used for this study",
@@ -40,7 +40,7 @@ CODES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import scikit-learn's warning when it is used: it takes a second."""
+    """Import scikit-learn's warning on first use, since the import takes a second."""
     if name != "ConvergenceWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn.exceptions import ConvergenceWarning
@@ -58,16 +58,16 @@ class SiteError(InputError):
     Parameters
     ----------
     site : object
-        Label of the site, None when there is only one data set.
+        Label of the site, None if there is only one data set.
     problem : str
-        What is wrong, as a predicate: "has 3 rows".
+        Description of the problem, as a predicate: "has 3 rows".
     remedy : str
-        What the caller can do about it.
+        Action by which the caller can correct it.
 
     Attributes
     ----------
     site : object
-        Label of the site, None when there is only one data set.
+        Label of the site, None if there is only one data set.
     """
 
     def __init__(self, site: object, problem: str, remedy: str) -> None:
@@ -82,14 +82,15 @@ class SiteError(InputError):
 
 
 class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
-    """A party will not go on; only the code travels.
+    """A party refuses to continue; only the code is sent.
 
     Parameters
     ----------
     code : str
         A key of `CODES`.
     explanation : str, default=""
-        For the party's own records. It may name columns and rules, and never leaves.
+        Explanation for the party's own records. It may name columns and rules, and is
+        never sent.
     """
 
     def __init__(self, code: str, explanation: str = "") -> None:
@@ -104,29 +105,29 @@ class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
 
 
 class SiteWarning(UserWarning):
-    """One site contributes less than it could; the fit goes on."""
+    """One site contributes less than it could; the fit continues."""
 
 
 class WeakSignalWarning(UserWarning):
-    """Less was found than was asked for; what is reported may be noise."""
+    """The signal is weaker than requested; the reported result may be noise."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn, and point at the line of the user's own code that led here.
+    """Give a warning that points at the line of the user's code.
 
     Parameters
     ----------
     message : str
-        What happened and what to do about it.
+        Description of the problem and its remedy.
     category : type
         Class of the warning.
 
     Notes
     -----
-    The frames are walked outwards to the first one that is neither in fedsdr nor in
-    scikit-learn or joblib, which call fedsdr back from their wrappers. So the line does
-    not depend on how deep the warning arises, and Python shows one warning for each
-    line of the user's code instead of one in all.
+    The line is that of the innermost frame that is neither in fedsdr nor in
+    scikit-learn or joblib, which call fedsdr back from their wrappers. It does not
+    depend on the depth of the call, and Python shows one warning per line of the user's
+    code instead of one in total.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_internal(frame.f_globals):
@@ -140,12 +141,12 @@ def _is_internal(namespace: dict[str, Any]) -> bool:
 
 
 def fixed_code(error: Exception) -> str:
-    """Reduce whatever went wrong at a site to what may leave it.
+    """Reduce an error at a site to the code that may leave it.
 
     Parameters
     ----------
     error : Exception
-        Its text may quote data, so it stays.
+        Error, whose text may quote data and therefore stays at the site.
 
     Returns
     -------
@@ -158,25 +159,25 @@ def fixed_code(error: Exception) -> str:
 
 
 def describe_site(site: object, problem: str, remedy: str) -> str:
-    """Word a complaint about one site.
+    """Return a message about the rows of one site.
 
     Parameters
     ----------
     site : object
-        Label of the site, None when there is only one data set.
+        Label of the site, None if there is only one data set.
     problem : str
-        What is wrong, as a predicate.
+        Description of the problem, as a predicate.
     remedy : str
-        What to do about it, or what was done.
+        Action that corrects it, or that was taken.
 
     Returns
     -------
     str
-        For example "Site 'north' has 3 rows: leave it out".
+        Message, for example "Site 'north' has 3 rows: leave it out".
     """
     if site is None:
         subject = "The data set"
     else:
-        # Not repr: that of a numpy scalar reads "np.int64(3)".
+        # str, because the repr of a numpy scalar is "np.int64(3)".
         subject = f"Site '{site}'" if isinstance(site, str) else f"Site {site}"
     return f"{subject} {problem}: {remedy}"

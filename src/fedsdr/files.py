@@ -2,7 +2,6 @@
 
 import io
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -70,7 +69,7 @@ def write_atomically(
             return
         mode = PRIVATE if private else stat.S_IMODE(found.st_mode)
     # A name of its own for every writer: two of them never write to one file.
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
+    partial = path.with_name(f"{path.name}.{os.urandom(4).hex()}.partial")
     try:
         _write_new(partial, data, mode, durable=durable)
         partial.replace(path)

@@ -1,7 +1,7 @@
-"""A method is a value: every parameter of a fit, its default and its check.
+"""Every parameter of a fit, its default and its check, in one value, `Method`.
 
-The estimator, a study file and the command line write the same names; they all end in
-a `Method`, which also says what sites are asked for.
+The estimator, a study file and the command line use the same names and all make a
+`Method`, which also determines the sums that sites are asked for.
 """
 
 import math
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class _UpTo:
-    """A way of choosing K that considers a few dimensions."""
+    """A rule that chooses K up to a largest dimension."""
 
     max_directions: int = 5
 
@@ -44,7 +44,7 @@ class _UpTo:
 
 
 class Auto(_UpTo):
-    """Add directions while each is more than noise on the variables selected.
+    """Add directions while each is more than noise on the selected variables.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Bic(_UpTo):
 
 
 class Votes(_UpTo):
-    """Take the most frequent choice of the sites' own BIC, as the paper does.
+    """Take the most frequent choice of the sites' own BIC, as in the paper.
 
     Parameters
     ----------
@@ -91,11 +91,12 @@ class Moments:
     Parameters
     ----------
     folds : int, default=5
-        Parts that the rows of every site are divided into, at least 2.
+        Number of parts into which the rows of every site are divided, at least 2.
     penalties : int, default=20
-        Size of the grid.
+        Number of penalties in the grid.
     min_ratio : float, default=0.15
-        Smallest penalty of the grid over the one that selects nothing.
+        Smallest penalty of the grid, as a fraction of the penalty from which no
+        variable is selected.
     """
 
     folds: int = 5
@@ -109,16 +110,17 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """Validate the penalty by kernel regression eq2.14 on rows held out (the paper).
+    """Validate the penalty by kernel regression eq2.14 on held-out rows, as the paper.
 
     Parameters
     ----------
     fraction : float, default=0.3
-        Share of the rows of every site that is held out.
+        Fraction of the rows of every site that is held out.
     penalties : int, default=20
-        Size of the grid.
+        Number of penalties in the grid.
     min_ratio : float, default=0.15
-        Smallest penalty of the grid over the one that selects nothing.
+        Smallest penalty of the grid, as a fraction of the penalty from which no
+        variable is selected.
     """
 
     fraction: float = 0.3
@@ -130,8 +132,7 @@ class HoldOut:
         _set_grid(self)
 
 
-#: Ways of choosing, by parameter; the short name of a way is its class name in lower
-#: case.
+#: Rules of each parameter; the short name of a rule is its class name in lower case.
 RULES: dict[str, tuple[type, ...]] = {
     "n_directions": (Auto, Bic, Votes),
     "penalty": (Universal, Moments, HoldOut),
@@ -156,7 +157,7 @@ FORMER = {
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What a fit has to know about the data before it asks for sums.
+    """Properties of the data that must be known before sums are requested.
 
     Parameters
     ----------
@@ -165,11 +166,11 @@ class Variables:
     discrete : bool, default=False
         Whether y holds classes.
     filled : tuple of str, default=()
-        Columns whose gaps sites fill with the mean over all sites, asked for first; in
-        the order of `names`.
+        Columns whose gaps are filled with the mean over all sites, which is computed
+        first; in the order of `names`.
     strict : bool, default=False
-        Whether a site without a kernel of its own is an error; otherwise it
-        contributes its covariance alone.
+        Whether a site for which no kernel can be computed is an error; otherwise it
+        contributes its covariance only.
     """
 
     names: tuple[str, ...]
@@ -179,13 +180,13 @@ class Variables:
 
     @property
     def filled_places(self) -> tuple[int, ...]:
-        """Places of the columns whose gaps are filled."""
+        """Indices of the columns whose gaps are filled."""
         return tuple(j for j, name in enumerate(self.names) if name in self.filled)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How every site computes its sums; all parties agree on it beforehand.
+    """Terms by which every site computes its sums, agreed on by all parties.
 
     Parameters
     ----------
@@ -198,13 +199,13 @@ class Terms:
     max_votes : int, default=0
         Largest K that sites may vote for; 0 for no vote.
     n_folds : int, default=0
-        Folds for `Moments`; 0 for none.
+        Number of folds for `Moments`; 0 for none.
     validation_fraction : float, default=0.0
-        Share of every site's rows held out for `HoldOut`; 0 for none.
+        Fraction of every site's rows that is held out for `HoldOut`; 0 for none.
     max_candidates : int, default=0
-        Most candidate directions whose errors sites compute, for `HoldOut`.
+        Largest number of candidate bases whose errors sites compute, for `HoldOut`.
     strict : bool, default=False
-        Whether a site without a kernel of its own is an error.
+        Whether a site for which no kernel can be computed is an error.
     """
 
     n_features: int
@@ -218,7 +219,7 @@ class Terms:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Sets of rows that are summarised, in the order in which they travel."""
+        """Names of the sets of rows that are summarised, in the order of the sums."""
         folds = [
             f"{use}:{fold}" for fold in range(self.n_folds) for use in ("fit", "held")
         ]
@@ -231,7 +232,7 @@ class Terms:
         Returns
         -------
         dict
-            By the name of the parameter; the kernel as text.
+            Value of each parameter by its name; the kernel as text.
         """
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**plain, "kernel": rule_text(self.kernel)}
@@ -244,11 +245,11 @@ class Method:
     Parameters
     ----------
     n_directions : int, Auto, Bic or Votes, default=Auto()
-        Dimension K, or how to choose it.
+        Dimension K, or the rule that chooses it.
     penalty : float, Universal, Moments or HoldOut, default=Universal()
-        rho of eq2.10, for columns on the common scale, or how to choose it.
+        Penalty rho of eq2.10, for columns on the common scale, or how to choose it.
     kernel : Smooth, Slices or Pairs, default=Smooth()
-        How the movement of x with y is measured.
+        Estimate of the covariance of E[x | y].
     refit : bool or float, default=True
         True: plain SIR on the selected variables. False: the leading eigenvectors of
         Pi, as in the paper. A number in (0, 1): eq2.10 on the selected variables with
@@ -261,8 +262,8 @@ class Method:
 
     Notes
     -----
-    Ways of choosing may also be given by their short name ("moments") or as text with
-    parameters ("moments(folds=8)"), as in a study file or on the command line.
+    Rules may also be given by their short name ("moments") or as text with parameters
+    ("moments(folds=8)"), as in a study file or on the command line.
     """
 
     n_directions: Any = "auto"
@@ -278,17 +279,17 @@ class Method:
             object.__setattr__(self, one.name, value)
 
     def terms(self, variables: Variables) -> Terms:
-        """Say what sites are asked to compute.
+        """Return the terms by which sites compute their sums.
 
         Parameters
         ----------
         variables : Variables
-            What is known about the data.
+            Names of the columns and type of the response.
 
         Returns
         -------
         Terms
-            Asking for no more than the method needs.
+            Terms that request no more than the method needs.
         """
         votes, penalty = self.n_directions, self.penalty
         held_out = isinstance(penalty, HoldOut)
@@ -304,12 +305,12 @@ class Method:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Write all parameters as plain values.
+        """Return all parameters as plain values.
 
         Returns
         -------
         dict
-            From which ``Method(**settings)`` makes the same method again.
+            Values from which ``Method(**settings)`` makes an equal method.
         """
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
@@ -319,17 +320,17 @@ class Method:
 
 
 def rule_text(rule: Any) -> str:
-    """Write a way of choosing as text, with all its parameters.
+    """Write a rule or a kernel as text, with all its parameters.
 
     Parameters
     ----------
     rule : object
-        One of the values of this module.
+        A rule of this module, or a kernel.
 
     Returns
     -------
     str
-        Such as "moments(folds=5, penalties=20, min_ratio=0.15)", or "smooth".
+        Text such as "moments(folds=5, penalties=20, min_ratio=0.15)", or "smooth".
     """
     given = {key: value for key, value in asdict(rule).items() if value is not None}
     listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
@@ -345,7 +346,7 @@ def read_parameter(name: str, value: Any) -> Any:
     name : str
         Name of the parameter.
     value : object
-        As a user gave it.
+        Value that the user gave.
 
     Returns
     -------
@@ -355,7 +356,7 @@ def read_parameter(name: str, value: Any) -> Any:
     Raises
     ------
     InputError
-        Naming the choices there are.
+        If the value is not allowed; the error names the choices.
     """
     if name in RULES:
         return _read_rule(name, value)
@@ -402,7 +403,7 @@ def _read_rule(name: str, value: Any) -> Any:
 
 
 def _make_rule(kind: type, arguments: str, text: str) -> Any:
-    """Read "folds=8, penalties=30": names and numbers, and nothing else."""
+    """Read arguments such as "folds=8, penalties=30": names and numbers only."""
     known = [one.name for one in fields(kind)]
     given: dict[str, Any] = {}
     for part in arguments.split(",") if arguments.strip() else ():
@@ -439,7 +440,7 @@ def _is_number(value: Any, kind: type) -> bool:
 
 
 def _set_whole(rule: Any, name: str, low: int) -> None:
-    """Check a whole number, and keep it as Python's own."""
+    """Check a whole number, and store it as a Python int."""
     value = getattr(rule, name)
     if not (_is_number(value, Integral) and value >= low):
         raise InputError(

@@ -1,4 +1,4 @@
-"""How far an estimate is from the truth: subspaces and selected variables."""
+"""Distances between subspaces, and rates of correctly selected variables."""
 
 from typing import NamedTuple
 
@@ -32,14 +32,14 @@ def subspace_distance(A: ArrayLike, B: ArrayLike) -> float:
     Parameters
     ----------
     A, B : array-like of shape (n_features, n_columns)
-        Columns that span the subspaces: any basis, any scale, linearly dependent or
-        zero columns allowed; the numbers of columns may differ. A vector is one
+        Columns that span the subspaces, in any basis and scale; linearly dependent and
+        zero columns are allowed, and the numbers of columns may differ. A vector is one
         column.
 
     Returns
     -------
     float
-        Between 0 and ``sqrt(rank(A) + rank(B))``.
+        Distance, between 0 and ``sqrt(rank(A) + rank(B))``.
 
     Notes
     -----
@@ -48,9 +48,9 @@ def subspace_distance(A: ArrayLike, B: ArrayLike) -> float:
     .. math:: \|P_A - P_B\|_F
               = \sqrt{\|(I - P_B) Q_A\|_F^2 + \|(I - P_A) Q_B\|_F^2} ,
 
-    where Q are orthonormal bases. The right-hand side is what is computed: the
-    shorter :math:`k_A + k_B - 2 \|Q_A^\top Q_B\|_F^2` cancels, and could not tell
-    distances below 1e-8 from zero.
+    where Q are orthonormal bases. The right-hand side is computed: in the shorter
+    formula :math:`k_A + k_B - 2 \|Q_A^\top Q_B\|_F^2` digits cancel, and distances
+    below 1e-8 could not be distinguished from zero.
     """
     first, second = _bases(A, B)
     return float(
@@ -84,9 +84,9 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> NDArray[np.float64]:
     wide, narrow = sorted((first, second), key=lambda Q: -Q.shape[1])
     if not narrow.shape[1]:
         return np.empty(0)
-    # atan2 of both keeps all digits of small and of nearly right angles alike.
-    # scipy's subspace_angles (1.17) picks arcsin or arccos by a mask that runs in the
-    # opposite order, and so returns 1e-8 for a zero angle beside a large one.
+    # atan2 of both keeps all digits of small angles and of nearly right angles.
+    # scipy's subspace_angles (1.17) chooses arcsin or arccos by a mask in the opposite
+    # order, and so returns 1e-8 for a zero angle if another angle is large.
     cosines = scipy.linalg.svdvals(wide.T @ narrow)[::-1]
     sines = scipy.linalg.svdvals(_outside(narrow, wide))
     return np.arctan2(sines, cosines)
@@ -100,14 +100,15 @@ def support_rates(
     Parameters
     ----------
     selected, truth : array-like of bool or of int
-        Masks of shape (n_features,), or indices of variables; one of each is fine.
+        Masks of shape (n_features,), or indices of variables; one may be a mask and the
+        other indices.
     n_features : int or None, default=None
-        Number of variables; needed when both are indices.
+        Number of variables; needed if both are indices.
 
     Returns
     -------
     SupportRates
-        Named tuple ``(tpr, fpr)``, as in Table 1 of the paper.
+        True and false positive rate, as in Table 1 of the paper.
     """
     selected, truth = np.asarray(selected), np.asarray(truth)
     if n_features is None:
@@ -124,7 +125,7 @@ def _bases(A: ArrayLike, B: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     first, second = _orthonormal(A), _orthonormal(B)
     if len(first) != len(second):
         raise InputError(
-            f"the subspaces live in {len(first)} and {len(second)} dimensions"
+            f"the columns have different lengths, {len(first)} and {len(second)}"
         )
     return first, second
 
@@ -137,14 +138,14 @@ def _orthonormal(A: ArrayLike) -> NDArray[np.float64]:
         raise InputError(f"expected a matrix of columns, got shape {columns.shape}")
     if not np.isfinite(columns).all():
         raise InputError("the columns contain NaN or infinity")
-    # Columns of one size, so that a short one is not mistaken for a dependent one.
+    # Equal scales, so that a short column is not mistaken for a dependent one.
     largest = np.abs(columns).max(axis=0, initial=0.0)
     columns = columns[:, largest > 0] / largest[largest > 0]
     return np.asarray(scipy.linalg.orth(columns)) if columns.size else columns
 
 
 def _outside(Q: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Part of Q that is orthogonal to another orthonormal basis."""
+    """Return the part of Q that is orthogonal to another orthonormal basis."""
     return Q - other @ (other.T @ Q)
 
 

@@ -1,8 +1,8 @@
-"""Every sum that sites can be asked for: what it is, how a site computes it.
+"""Every sum that sites can be asked for, and how a site computes its part.
 
-A question is a value. A site answers it with a value that adds (`Question.compute`);
-where sums are formed under masks, that value travels as a vector of numbers
-(`Question.pack`, `Question.unpack`). A new sum is one more class here.
+A question is a value. A site answers it with a value that can be added
+(`Question.compute`); where sums are formed under masks, that value is sent as a vector
+of numbers (`Question.pack`, `Question.unpack`). A new sum is one more class here.
 """
 
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ from fedsdr.summaries.summary import Summary
 
 Sum = TypeVar("Sum")
 
-# Bounds on candidate directions that depend on no row: whether a site can answer must
-# not show how large its numbers are.
+# Bounds on candidate directions that do not depend on rows: whether a site answers must
+# not reveal how large its values are.
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
 
@@ -31,13 +31,13 @@ MOST_DIRECTIONS = 20
 class Question(ABC, Generic[Sum]):
     """One sum over sites."""
 
-    #: What the sum is called in requests and ledgers.
+    #: Name of the sum in requests and ledgers.
     name: ClassVar[str]
 
     @property
     @abstractmethod
     def n_values(self) -> int:
-        """Numbers in the sum."""
+        """Number of values in the sum."""
 
     @abstractmethod
     def compute(self, rows: Rows) -> Sum:
@@ -51,7 +51,7 @@ class Question(ABC, Generic[Sum]):
         Returns
         -------
         object
-            A value that adds.
+            A value that can be added to those of other sites.
         """
 
     def pack(self, value: Any) -> Vector:
@@ -60,12 +60,12 @@ class Question(ABC, Generic[Sum]):
         Parameters
         ----------
         value : object
-            As `compute` returns it.
+            Value that `compute` returned.
 
         Returns
         -------
         ndarray of shape (n_values,)
-            Numbers that add.
+            Numbers that can be added to those of other sites.
         """
         return np.asarray(value, dtype=np.float64)
 
@@ -75,7 +75,7 @@ class Question(ABC, Generic[Sum]):
         Parameters
         ----------
         vector : ndarray of shape (n_values,)
-            Sum of what `pack` wrote at every site.
+            Sum of the vectors that `pack` returned at all sites.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class Question(ABC, Generic[Sum]):
         return vector
 
     def request(self) -> dict[str, Any]:
-        """Write what sites need to know, besides the terms they agreed on.
+        """Return what sites need in addition to the terms that they agreed on.
 
         Returns
         -------
@@ -96,11 +96,11 @@ class Question(ABC, Generic[Sum]):
 
 
 class Adder(Protocol):
-    """Whoever adds over sites: one process, or parties that add under masks."""
+    """Function that computes sums over sites, in one process or under masks."""
 
     @property
     def variables(self) -> Variables:
-        """What is known about the data beforehand."""
+        """Names of the columns and type of the response."""
 
     def __call__(self, question: Question[Sum]) -> Sum:
         """Ask all sites one question.
@@ -108,7 +108,7 @@ class Adder(Protocol):
         Parameters
         ----------
         question : Question
-            What to add.
+            The sum to compute.
 
         Returns
         -------
@@ -119,12 +119,12 @@ class Adder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GapTotals(Question[Vector]):
-    """Counts and sums of the values that are there, in columns with gaps.
+    """Counts and sums of the values that are not missing, in columns with gaps.
 
     Parameters
     ----------
     places : tuple of int
-        Places of these columns.
+        Indices of these columns.
     """
 
     name: ClassVar[str] = "means"
@@ -132,11 +132,11 @@ class GapTotals(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Two numbers per column."""
+        """Number of values: two per column."""
         return 2 * len(self.places)
 
     def compute(self, rows: Rows) -> Vector:
-        """Count and add at one site.
+        """Count and add the values of one site.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class GapTotals(Question[Vector]):
         Returns
         -------
         ndarray of shape (2 * n_columns,)
-            Numbers of values, then their sums.
+            Number of values of each column, then their sums.
         """
         return rows.totals(self.places)
 
@@ -158,7 +158,7 @@ class MomentSums:
     Parameters
     ----------
     parts : dict of str to Summary
-        By the name of the part, in the order of `Terms.parts`.
+        Summary of each part by its name, in the order of `Terms.parts`.
     votes : ndarray of shape (max_votes,)
         Number of sites that vote for K = 1, 2, ...
     """
@@ -173,16 +173,16 @@ class MomentSums:
 
 @dataclass(frozen=True, eq=False)
 class MomentsOf(Question[MomentSums]):
-    """Moments of all rows, of folds and of fitting rows, as the terms say.
+    """Moments of all rows, of folds and of fitting rows, as the terms define them.
 
     Parameters
     ----------
     terms : Terms
-        Agreed between all parties.
+        Terms that all parties agreed on.
     places : tuple of int, default=()
-        Places of columns whose gaps are filled first.
+        Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
-        What they are filled with.
+        Values that the gaps are filled with.
     """
 
     name: ClassVar[str] = "moments"
@@ -192,7 +192,7 @@ class MomentsOf(Question[MomentSums]):
 
     @property
     def n_values(self) -> int:
-        """Both triangles and four counts per part, and the votes."""
+        """Number of values: two triangles and four counts per part, and the votes."""
         return self._part_length * len(self.terms.parts) + self.terms.max_votes
 
     def compute(self, rows: Rows) -> MomentSums:
@@ -206,7 +206,7 @@ class MomentsOf(Question[MomentSums]):
         Returns
         -------
         MomentSums
-            Of the site.
+            Moments of the site.
         """
         fill_gaps(rows, self.terms, self.places, self.fills)
         summaries = rows.summarize_parts(self.terms)
@@ -222,7 +222,7 @@ class MomentsOf(Question[MomentSums]):
         Parameters
         ----------
         value : MomentSums
-            Of the site.
+            Moments of the site.
 
         Returns
         -------
@@ -244,7 +244,7 @@ class MomentsOf(Question[MomentSums]):
         Returns
         -------
         MomentSums
-            Of all sites.
+            Moments of all sites.
         """
         length = self._part_length
         parts = {
@@ -254,12 +254,12 @@ class MomentsOf(Question[MomentSums]):
         return MomentSums(parts, np.rint(vector[len(parts) * length :]))
 
     def request(self) -> dict[str, Any]:
-        """Write the fills, where the study has some.
+        """Return the values for gaps, if the study has any.
 
         Returns
         -------
         dict
-            With the key "means", or empty.
+            Dictionary with the key "means", or an empty one.
         """
         return {} if self.fills is None else {"means": self.fills}
 
@@ -279,13 +279,13 @@ class CandidateErrors(Question[Vector]):
     Parameters
     ----------
     terms : Terms
-        Agreed between all parties.
+        Terms that all parties agreed on.
     bases : sequence of ndarray of shape (n_features, K)
-        Candidates.
+        Candidate bases.
     places : tuple of int, default=()
-        Places of columns whose gaps are filled first.
+        Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
-        What they are filled with.
+        Values that the gaps are filled with.
     """
 
     name: ClassVar[str] = "errors"
@@ -296,7 +296,7 @@ class CandidateErrors(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """One number per candidate."""
+        """Number of values: one per candidate."""
         return len(self.bases)
 
     def compute(self, rows: Rows) -> Vector:
@@ -316,12 +316,12 @@ class CandidateErrors(Question[Vector]):
         return rows.errors(self.terms, self.bases)
 
     def request(self) -> dict[str, Any]:
-        """Write the candidates, and the fills where the study has some.
+        """Return the candidates, and the values for gaps if the study has any.
 
         Returns
         -------
         dict
-            With the keys "bases" and, where there are fills, "means".
+            Dictionary with the keys "bases" and, if gaps are filled, "means".
         """
         fills = {} if self.fills is None else {"means": self.fills}
         return {**fills, "bases": list(self.bases)}
@@ -330,23 +330,23 @@ class CandidateErrors(Question[Vector]):
 def read_question(
     name: str, request: Mapping[str, Any], terms: Terms, places: tuple[int, ...]
 ) -> Question[Any]:
-    """Read a question from a message, trusting nothing about it.
+    """Read a question from an untrusted message, and check all of it.
 
     Parameters
     ----------
     name : str
-        What is asked for.
+        Name of the sum.
     request : mapping of str to object
-        Content, as `Question.request` writes it or anything else.
+        Content of the message; not necessarily one that `Question.request` wrote.
     terms : Terms
-        What the site agreed to.
+        Terms that the site agreed to.
     places : tuple of int
-        Places of the columns whose gaps are filled.
+        Indices of the columns whose gaps are filled.
 
     Returns
     -------
     Question
-        A `Refusal` "MALFORMED" where the terms do not have such a question.
+        Question. A `Refusal` "MALFORMED" is raised if the terms do not allow it.
     """
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
@@ -364,18 +364,18 @@ def read_question(
 def fill_gaps(
     rows: Rows, terms: Terms, places: Sequence[int], fills: Vector | None
 ) -> None:
-    """Fill gaps of one site's rows with what was agreed, if anything was.
+    """Fill gaps of one site's rows, if the study fills gaps.
 
     Parameters
     ----------
     rows : Rows
         Rows of the site.
     terms : Terms
-        Agreed between all parties.
+        Terms that all parties agreed on.
     places : sequence of int
-        Places of the columns with gaps.
+        Indices of the columns with gaps.
     fills : ndarray of shape (n_places,) or None
-        What to fill in.
+        Value for the gaps of each of these columns.
     """
     if fills is not None:
         rows.fill(places, fills)

@@ -1,4 +1,4 @@
-"""The frozen result of a fit, with provenance; JSON there and back."""
+"""The frozen result of a fit, with provenance, written to and read from JSON."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -16,12 +16,12 @@ FORMAT = "fedsdr-result/1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What a fit found and how.
+    """Result of a fit: the estimate, its certificate, settings and provenance.
 
     Parameters
     ----------
     feature_names : tuple of str
-        Names of the columns, "x0", "x1", ... where the data had none.
+        Names of the columns; "x0", "x1", ... if the data had none.
     directions : ndarray of shape (n_features, n_directions)
         Orthonormal basis of the central subspace, in the user's units.
     support : ndarray of bool, shape (n_features,)
@@ -29,26 +29,27 @@ class Result:
     eigenvalues : ndarray of shape (n_directions,)
         Share of each direction's variance that y explains.
     penalty : float
-        Of eq2.10, for columns divided by `scale`.
+        Penalty of eq2.10, for columns divided by `scale`.
     objective : float
-        Of the convex problem (eq2.10).
+        Objective of the convex problem (eq2.10).
     dual_bound, gap : float or None
-        Its certificate; None where the protocol cannot have one.
+        Certificate: lower bound on the objective and relative duality gap; None if the
+        protocol has no certificate.
     converged : bool
-        Whether the gap is as small as was asked for, or without a certificate whether
-        the protocol's own rule stopped it.
+        Whether the gap is at most the tolerance or, without a certificate, whether the
+        stopping rule of the protocol was met.
     n_rows, n_sites : int
-        Rows and sites behind the sums.
+        Number of rows and sites in the sums.
     scale : ndarray of shape (n_features,)
-        What columns were divided by.
+        Divisor of each column.
     n_iter : int
-        Iterations of the solver for the penalty chosen.
+        Number of iterations of the solver for the chosen penalty.
     validation : tuple of dict
-        The table behind the choices.
+        Table of the candidates and tests on which the choices are based.
     settings : dict
         Parameters of the estimator.
     provenance : dict
-        Versions and time.
+        Versions of the software and time of the fit.
     """
 
     feature_names: tuple[str, ...]
@@ -70,7 +71,7 @@ class Result:
 
     @property
     def n_directions(self) -> int:
-        """Dimension of the subspace found."""
+        """Dimension of the estimated subspace."""
         return self.directions.shape[1]
 
     @property
@@ -80,7 +81,7 @@ class Result:
         return tuple(name for name, kept in names if kept)
 
     def transform(self, X: Any) -> Any:
-        """Reduce rows to the directions found.
+        """Project rows onto the estimated directions.
 
         Parameters
         ----------
@@ -97,7 +98,8 @@ class Result:
         Raises
         ------
         InputError
-            Naming the columns that are missing, not numbers, or have gaps.
+            If columns are missing, hold text, or have missing values; the error names
+            them.
         """
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
@@ -106,7 +108,7 @@ class Result:
             if rows.ndim != 2 or rows.shape[1] != width:
                 raise InputError(
                     f"X must have the {width} columns of the fit, got shape "
-                    f"{rows.shape}; with a data frame, names decide"
+                    f"{rows.shape}; a data frame is matched by column names"
                 )
             rows = rows[:, self.support]
         else:
@@ -119,7 +121,7 @@ class Result:
         return type(X)(reduced, index=X.index, columns=labels)
 
     def _named_columns(self, X: Any, names: list[Any]) -> Matrix:
-        """Pick the selected variables out of a data frame."""
+        """Return the selected variables of a data frame."""
         missing = [name for name in self.selected if name not in names]
         if missing:
             raise InputError(f"X has no column named {', '.join(map(repr, missing))}")
@@ -133,7 +135,7 @@ class Result:
             if isinstance(column, np.ndarray):
                 rows[:, j] = column
             else:
-                # Columns that may have gaps write them as missing, not as NaN.
+                # Nullable columns hold missing values as pandas.NA, not as NaN.
                 rows[:, j] = column.to_numpy(np.float64, na_value=np.nan)
         return rows
 
@@ -147,7 +149,7 @@ class Result:
             )
 
     def __str__(self) -> str:
-        """Show variables, coefficients, and how sure the optimum is."""
+        """Show variables, coefficients and the certificate."""
         width = max(8, *(len(name) for name in self.selected), 0)
         header = "".join(f"  direction {k + 1}" for k in range(self.n_directions))
         lines = [f"{'variable':<{width}}{header}"]
@@ -166,25 +168,25 @@ class Result:
         if self.gap is None:
             lines.append("optimum not certified")
         else:
-            reached = "" if self.converged else ", less than asked for"
+            reached = "" if self.converged else ", which exceeds the tolerance"
             lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
         return "\n".join(lines)
 
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
-        """Write as JSON.
+        """Write the result as JSON.
 
         Parameters
         ----------
         path : str or Path, optional
-            File to write to as well, all of it or nothing. An `InputError` where it
-            cannot be written.
+            File that is also written, completely or not at all. An `InputError` is
+            raised if it cannot be written.
         indent : int or None, default=2
-            As in `json.dumps`.
+            Indentation, as in `json.dumps`.
 
         Returns
         -------
         str
-            The text. Numbers keep all their digits.
+            JSON text. Numbers keep all their digits.
         """
         fields = {"format": FORMAT, **asdict(self)}
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
@@ -195,17 +197,17 @@ class Result:
 
     @classmethod
     def from_json(cls, source: str | Path) -> "Result":
-        """Read what `to_json` wrote.
+        """Read a result that `to_json` wrote.
 
         Parameters
         ----------
         source : str or Path
-            Path of a file, or the text itself.
+            Path of a file, or the JSON text itself.
 
         Returns
         -------
         Result
-            Equal in every field.
+            Result that is equal in every field.
         """
         text = str(source)
         if isinstance(source, Path) or not text.lstrip().startswith("{"):

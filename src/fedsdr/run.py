@@ -1,4 +1,4 @@
-"""The one road from sums to a result: gather, select, estimate, report."""
+"""Compute a result from sums in four stages: gather, select, estimate, report."""
 
 import platform
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from fedsdr.solver import single_threaded_blas
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """What the sites contributed, on a common scale.
+    """Sums over all sites, on a common scale.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Gathered:
     usable : ndarray of bool, shape (n_features,)
         Columns that vary at some site.
     scale : ndarray of shape (n_features,)
-        What columns were divided by.
+        Divisor of each column.
     fills : ndarray or None
-        What gaps were filled with, in the order of `Variables.filled`.
+        Values that gaps were filled with, in the order of `Variables.filled`.
     """
 
     evidence: Evidence
@@ -48,24 +48,24 @@ class Gathered:
 def run(
     adder: Adder, method: Method, generator: np.random.Generator | None = None
 ) -> Result:
-    """Fit a method to whatever rows an adder can reach.
+    """Fit a method to the rows of all sites.
 
-    The estimator, a study's coordinator and the command line all call this; they
-    differ in who adds.
+    The estimator, a study's coordinator and the command line all call this function,
+    with different adders.
 
     Parameters
     ----------
     adder : Adder
-        Adds over the sites.
+        Function that computes sums over the sites.
     method : Method
-        Every parameter of the fit.
+        Parameters of the fit.
     generator : numpy.random.Generator, optional
-        Decides between equally frequent votes.
+        Generator that decides between equally frequent votes.
 
     Returns
     -------
     Result
-        With the method's parameters as its settings.
+        Result, with the method's parameters as its settings.
     """
     generator = np.random.default_rng(0) if generator is None else generator
     with single_threaded_blas():
@@ -81,14 +81,14 @@ def gather(adder: Adder, method: Method) -> Gathered:
     Parameters
     ----------
     adder : Adder
-        Adds over the sites.
+        Function that computes sums over the sites.
     method : Method
-        Says which sums.
+        Parameters of the fit, which determine the sums.
 
     Returns
     -------
     Gathered
-        Sites are asked again only for validation errors, during selection.
+        Sums. Sites are asked again only for validation errors, during selection.
     """
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
@@ -131,25 +131,25 @@ def report(
     selection: Selection,
     found: Estimate,
 ) -> Result:
-    """Write down what was found, in the units of the data.
+    """Write the result in the units of the data.
 
     Parameters
     ----------
     adder : Adder
-        Knows the names of the columns.
+        Adder, which has the names of the columns.
     method : Method
-        What was asked for.
+        Parameters of the fit.
     gathered : Gathered
-        What it was based on.
+        Sums over all sites.
     selection : Selection
-        With the certificate.
+        Selected variables and the certificate.
     found : Estimate
         Directions on the common scale.
 
     Returns
     -------
     Result
-        Constant columns are never selected.
+        Result, in which constant columns are never selected.
     """
     variables, total = adder.variables, gathered.evidence.total
     support = np.zeros(len(variables.names), dtype=bool)
@@ -181,12 +181,12 @@ def report(
 
 
 def provenance() -> dict[str, str]:
-    """Record with which versions and when a result was made.
+    """Return the versions of the software and the current time.
 
     Returns
     -------
     dict
-        Versions and the time.
+        Versions and time.
     """
     packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
     return {
@@ -197,7 +197,7 @@ def provenance() -> dict[str, str]:
 
 
 def _pooled_means(totals: Vector) -> Vector:
-    """Divide sums by counts, for columns whose gaps will be filled."""
+    """Compute the means of columns with gaps from their counts and sums."""
     counts, sums = np.split(totals, 2)
     empty = int((counts < 0.5).sum())
     if empty:

@@ -45,7 +45,7 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
-    assert "a.pub is where the public half would be" in outcome.stderr
+    assert "a.pub is the file of the public key" in outcome.stderr
     (tmp_path / "a.pub").unlink()
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
@@ -250,7 +250,7 @@ def test_a_rehearsal_says_why_a_site_refuses(run, files) -> None:
     assert "site 'north' refuses: ROWS: the site has 30 rows" in outcome.stderr
     outcome = run("study", "simulate", files.study_file, *sites, sites[0])
     assert outcome.exit_code == 2
-    assert "two of the files are of site 'east'" in outcome.stderr
+    assert "two site files have the name 'east'" in outcome.stderr
 
 
 def test_a_new_study_file_says_what_it_lacks(run, csv) -> None:

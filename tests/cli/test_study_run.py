@@ -7,6 +7,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 from typer.testing import CliRunner, Result
 
+from fedsdr import extras
 from fedsdr.cli import app, nodes
 
 pytest.importorskip(
@@ -96,7 +97,7 @@ def test_loosened_kit_is_refused(files: Files, folder: Path) -> None:
 def test_missing_extra_is_said(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nodes, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     done = run("study", "provision", files.study_file, "--folder", tmp_path)
     assert done.exit_code == 2
     assert "fedsdr[federation]" in done.stderr

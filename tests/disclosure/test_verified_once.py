@@ -54,7 +54,7 @@ def test_one_sum_verifies_every_line_at_most_once(tmp_path: Path, parsed) -> Non
     n_sites = len(consortium.sites)
     assert parsed.total() == n_sites * N_ENTRIES
     for n_sums in (1, 2):
-        add("moments", {}, consortium.study.terms.n_values)
+        add.add("moments", {}, consortium.n_values)
         assert set(parsed.values()) == {1}
         # All lines but the last, which was written after the last check.
         assert parsed.total() == n_sites * (N_ENTRIES + 2 * n_sums - 1)
@@ -167,7 +167,7 @@ def test_a_ledger_that_changes_between_two_stages_stops_its_site(
     add = SecureSum(exchange, consortium.study)
     add.agree()
     with pytest.raises(IncompleteError) as caught:
-        add("moments", {}, consortium.study.terms.n_values)
+        add.add("moments", {}, consortium.n_values)
     assert caught.value.failures == {victim: "INTERNAL"}
     assert isinstance(inner.errors[victim], LedgerError)
     # Nothing was sent for which there is no entry: the site refused before it answered.

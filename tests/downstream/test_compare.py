@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
-from fedsdr import FedSSIR, InputError
+from fedsdr import FedPCA, InputError
 from fedsdr.downstream import (
     PerSite,
     compare_downstream,
@@ -177,18 +178,48 @@ def test_jobs_change_nothing_and_measures_can_be_ones_own(data):
     pd.testing.assert_frame_equal(alone, shared)
 
 
-def test_a_reducer_that_does_not_ask_for_sites_is_an_error(data):
-    unasked = {"M": make_pipeline(FedSSIR(1), LinearRegression())}
+class SiteMeans(TransformerMixin, BaseEstimator):
+    """A transformer of somebody else that takes labels and was not told to ask."""
+
+    def fit(self, X, y=None, sites=None):
+        """Remember nothing."""
+        return self
+
+    def transform(self, X):
+        """Change nothing."""
+        return X
+
+
+def test_reducers_of_others_must_be_told_to_ask_for_sites(data):
+    unasked = {"M": make_pipeline(SiteMeans(), LinearRegression())}
     with pytest.raises(UnsetMetadataPassedError, match="sites"):
         compare_downstream(unasked, data.X, data.y, data.sites, n_repeats=1)
-    asked = {"M": reduced_model(FedSSIR(1), LinearRegression())}
+    asked = {"M": reduced_model(SiteMeans(), LinearRegression())}
     table = compare_downstream(asked, data.X, data.y, data.sites, n_repeats=1)
     assert len(table) == 1
+
+
+def test_reducers_of_ours_ask_by_themselves(data):
+    models = {
+        "ours": make_pipeline(FedPCA(2), PerSite(LinearRegression())),
+        "told": reduced_model(FedPCA(2), LinearRegression()),
+    }
+    table = compare_downstream(
+        models, data.X, data.y, data.sites, n_repeats=1, random_state=0
+    )
+    assert table["relative_error"].nunique() == 1
 
 
 def test_what_cannot_be_compared(data):
     rows = (data.X, data.y, data.sites)
     with pytest.raises(InputError, match="at least one model"):
         compare_downstream({}, *rows)
-    with pytest.raises(InputError, match="scoring must be one of"):
-        compare_downstream({"M1": LinearRegression()}, *rows, scoring="r2")
+    models = {"M1": LinearRegression()}
+    with pytest.raises(InputError, match=r"'accuracy' or 'relative_error', got 'r2'"):
+        compare_downstream(models, *rows, scoring="r2")
+    with pytest.raises(InputError, match="did you mean 'accuracy'"):
+        compare_downstream(models, *rows, scoring="acuracy")
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
+        compare_downstream(models, data.X, data.y, "ward")
+    with pytest.raises(InputError, match="at least one model and one repeat"):
+        compare_downstream(models, *rows, n_repeats=0)

@@ -1,17 +1,21 @@
 """Reduction over all sites, then a model at each, without thinking of routing."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from fedsdr import SIR, FedPCA, FedSSIR, InputError
+from fedsdr import SIR, FedPCA, FedSSIR, FedSVD, InputError, LassoSIR, SiteError
 from fedsdr.downstream import (
     PerSite,
     SitePipeline,
@@ -89,6 +93,116 @@ def test_global_settings_and_the_given_reducer_are_left_alone(data):
     plain = SitePipeline([("reducer", reducer), ("model", PerSite(LinearRegression()))])
     with pytest.raises(ValueError, match=r"\[sites\] are passed but"):
         plain.fit(data.X, data.y, sites=data.sites)
+
+
+def test_steps_of_ours_ask_for_labels_by_themselves(data):
+    fitted = {}
+    for reducer in (FedSSIR(1), FedPCA(2), FedSVD(2), LassoSIR(1, random_state=0)):
+        steps = [("scale", StandardScaler()), ("reducer", reducer)]
+        model = SitePipeline([*steps, ("model", PerSite(LinearRegression()))])
+        model.fit(data.X, data.y, sites=data.sites)
+        scaled = StandardScaler().fit_transform(data.X)
+        alone = clone(reducer).fit(scaled, data.y, sites=data.sites)
+        np.testing.assert_allclose(
+            model["reducer"].directions_, alone.directions_, atol=1e-9
+        )
+        fitted[type(reducer)] = model
+    other = fitted[FedSSIR].set_params(reducer=FedPCA(1))
+    other.fit(data.X, data.y, sites=data.sites)
+    assert other.score(data.X, data.y, sites=data.sites) < 0.9
+
+
+def test_every_method_of_a_pipeline_routes_labels(data):
+    """Also where it ends in a transformer, or is a slice of another pipeline."""
+    whole = reduced_model(FedPCA(2), LinearRegression())
+    reduction = whole[:-1]
+    assert isinstance(reduction, SitePipeline)
+    reduced = reduction.fit_transform(data.X, data.y, sites=data.sites)
+    alone = FedPCA(2).fit(data.X, sites=data.sites)
+    np.testing.assert_allclose(reduced, alone.transform(data.X))
+    np.testing.assert_allclose(reduction.transform(data.X), reduced)
+    np.testing.assert_allclose(
+        reduction.inverse_transform(reduced), alone.inverse_transform(reduced)
+    )
+    assert not hasattr(whole, "transform")
+    assert not hasattr(reduction, "predict")
+    with pytest.raises(AttributeError, match="has no attribute 'decision_function'"):
+        _ = whole.decision_function
+    svm = SitePipeline([("reducer", FedPCA(2)), ("model", LinearSVC(random_state=0))])
+    svm.fit(data.X, data.y > 0, sites=data.sites)
+    assert svm.decision_function(data.X).shape == (len(data.y),)
+    clusters = SitePipeline([("reducer", FedPCA(2)), ("model", KMeans(2, n_init=1))])
+    labels = clusters.fit_predict(data.X, sites=data.sites)
+    assert set(labels) == {0, 1}
+
+
+def test_names_and_frames_come_out_of_the_reduction(data):
+    frame = pd.DataFrame(data.X).add_prefix("x")
+    model = reduced_model(FedSSIR(1), LinearRegression()).set_output(transform="pandas")
+    model.fit(frame, data.y, sites=data.sites)
+    assert list(model[:-1].get_feature_names_out()) == ["fedssir0"]
+    assert list(model[:-1].transform(frame).columns) == ["fedssir0"]
+    assert list(model["model"].feature_names_in_) == ["fedssir0"]
+    assert model.n_features_in_ == 12
+    assert list(model.feature_names_in_) == list(frame.columns)
+
+
+def test_pipelines_survive_pickling_and_caching(data, tmp_path):
+    rows = (data.X, data.y)
+    model = reduced_model(FedSSIR(1), LinearRegression())
+    unfitted = pickle.loads(pickle.dumps(model))
+    model.fit(*rows, sites=data.sites)
+    expected = model.predict(data.X, sites=data.sites)
+    for other in (unfitted.fit(*rows, sites=data.sites), model):
+        loaded = pickle.loads(pickle.dumps(other))
+        np.testing.assert_array_equal(
+            loaded.predict(data.X, sites=data.sites), expected
+        )
+    cached = clone(model).set_params(memory=str(tmp_path))
+    for _ in range(2):
+        cached.fit(*rows, sites=data.sites)
+        np.testing.assert_array_equal(
+            cached.predict(data.X, sites=data.sites), expected
+        )
+
+
+def test_parameters_can_be_read_and_set(data):
+    model = reduced_model(FedSSIR(1), LinearRegression())
+    names = model.get_params()
+    assert {"reducer__n_directions", "model__estimator__fit_intercept"} <= set(names)
+    model.set_params(reducer__n_directions=2, model__estimator__fit_intercept=False)
+    model.fit(data.X, data.y, sites=data.sites)
+    assert model["reducer"].n_directions_ == 2
+    assert not model["model"].models_[0].fit_intercept
+    model.set_params(reducer="passthrough").fit(data.X, data.y, sites=data.sites)
+    alone = PerSite(LinearRegression(fit_intercept=False))
+    alone.fit(data.X, data.y, sites=data.sites)
+    np.testing.assert_allclose(
+        model.predict(data.X, sites=data.sites),
+        alone.predict(data.X, sites=data.sites),
+    )
+
+
+def test_labels_that_are_missing_or_no_labels(data):
+    model = reduced_model(FedSSIR(1), LinearRegression())
+    with pytest.raises(InputError, match=r"pass X\['ward'\]"):
+        model.fit(data.X, data.y, sites="ward")
+    model.fit(data.X, data.y, sites=data.sites)
+    for ask in (model.predict, lambda X: model.score(X, data.y)):
+        with pytest.raises(InputError, match=r"say with sites=\.\.\. which one"):
+            ask(data.X)
+    with pytest.raises(SiteError, match="Site 9 was not there in fit"):
+        model.predict(data.X[:1], sites=[9])
+
+
+def test_rows_may_have_weights_when_they_are_scored(data):
+    model = reduced_model(FedSSIR(1), LinearRegression())
+    model.fit(data.X, data.y, sites=data.sites)
+    weights = (data.sites == 0).astype(float)
+    own = data.sites == 0
+    assert model.score(
+        data.X, data.y, sites=data.sites, sample_weight=weights
+    ) == pytest.approx(model.score(data.X[own], data.y[own], sites=data.sites[own]))
 
 
 def test_a_clone_still_asks_for_labels(data):

@@ -103,7 +103,7 @@ def test_sites_that_never_join_are_named(running: tuple[Office, Process]) -> Non
     assert f"{', '.join(NAMES)} did not join within 1 s" in done.stderr
     done = office.study("status")
     assert done.exit_code == 0
-    assert "joined: nobody" in done.stdout
+    assert "joined: no site" in done.stdout
 
 
 def test_certificates_of_another_study_are_refused(
@@ -117,7 +117,7 @@ def test_certificates_of_another_study_are_refused(
     done = office.study("submit", folder=foreign)
     assert done.exit_code == 1
     assert "does not accept this certificate: use the kit that" in done.stderr
-    join.wait_for("does not accept this kit, which is of another study")
+    join.wait_for("does not accept this kit, which belongs to another study")
     assert "east has joined" not in start.said()
     assert join.interrupt() == 0
     assert not any(str(kit) in " ".join(p.cmdline()) for p in _processes())

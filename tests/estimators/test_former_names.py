@@ -69,7 +69,7 @@ def test_a_former_name_means_the_same_and_warns(
     where = FORMER[name][0]
     assert str(warning.message) == (
         f"the parameter {name!r} is now part of {where!r}: write "
-        f"{where}={now[where]!r}; the old name goes in version 0.3"
+        f"{where}={now[where]!r}; version 0.3 removes the old name"
     )
     assert warning.filename == __file__
     with warnings.catch_warnings():
@@ -95,7 +95,10 @@ def test_several_former_names_are_put_together() -> None:
             min_ratio=0.2,
         )
     assert len(seen) == 4
-    expected = Method(n_directions=Votes(2), penalty=HoldOut(0.25, 7, 0.2))
+    expected = Method(
+        n_directions=Votes(max_directions=2),
+        penalty=HoldOut(fraction=0.25, penalties=7, min_ratio=0.2),
+    )
     assert method_of(model) == expected
 
 

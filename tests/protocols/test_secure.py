@@ -335,7 +335,7 @@ def test_a_request_that_the_schema_does_not_allow_is_not_sent() -> None:
     add.agree()
     request = {"bases": [np.zeros((3, 1))]}
     with pytest.raises(Refusal, match=r"request secure\.keys") as caught:
-        add("errors", request, 1)
+        add.add("errors", request, 1)
     assert caught.value.code == "MALFORMED"
     with pytest.raises(Refusal, match=r"request secure\.result"):
         add.publish({**RESULT, "rows": np.ones((5, 4))})
@@ -382,7 +382,7 @@ def test_a_site_whose_reply_is_malformed_is_lost(stage: str, reply: Any) -> None
 
     add = SecureSum(exchange, consortium.study)
     add.agree()
-    found = add("moments", {}, consortium.study.terms.n_values)
+    found = add.add("moments", {}, consortium.n_values)
     assert add.failures == {"site-01": "MALFORMED"}
     assert ("site-01" in add.survivors) == (stage in ("confirm", "unmask"))
     np.testing.assert_allclose(found, consortium.expected(add.survivors), atol=1e-9)
@@ -398,7 +398,7 @@ def test_a_reply_from_a_site_that_was_not_asked_is_not_read() -> None:
 
     add = SecureSum(exchange, consortium.study)
     assert set(add.agree()) == set(consortium.rows)
-    add("moments", {}, consortium.study.terms.n_values)
+    add.add("moments", {}, consortium.n_values)
     assert set(add.survivors) == set(consortium.rows)
     assert add.failures == {}
 

@@ -135,7 +135,7 @@ def test_values_that_cannot_be_summed(bad, rng) -> None:
         else:
             y[7] = bad
         for rows in twins(X, y, 4):
-            with pytest.raises(InputError, match="beyond all measure"):
+            with pytest.raises(InputError, match="larger than 1e100"):
                 rows.check(Terms(3))
 
 
@@ -206,8 +206,8 @@ from fedsdr.method import Terms, read_parameter
 from fedsdr.questions import MomentsOf
 
 folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]
-names = [f"x{j}" for j in range(150)]
 source = open_source({"kind": kind, "path": path}, folder=folder)
+names = [name for name in source.columns if name != "y"]
 
 
 def peak():
@@ -223,7 +223,7 @@ def sums(n_batches):
                 return
             yield batch
     rows = StreamedRows(read, np.random.default_rng(0), memory=1 << 22)
-    question = MomentsOf(Terms(150, read_parameter("kernel", how), n_folds=2))
+    question = MomentsOf(Terms(len(names), read_parameter("kernel", how), n_folds=2))
     question.pack(question.compute(rows))
 
 
@@ -238,15 +238,19 @@ print(peak() - before)
 """
 
 
+def as_table(X: np.ndarray) -> pa.Table:
+    columns = {f"x{j}": column for j, column in enumerate(X.T)}
+    return pa.table({**columns, "y": X[:, 0] + X[:, 1] ** 3})
+
+
 @pytest.fixture(name="files", scope="module")
 def rows_in_files(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("rows")
     X = np.random.default_rng(1).normal(size=(30_000, 150)).round(3)
-    columns = {f"x{j}": X[:, j] for j in range(150)}
-    table = pa.table({**columns, "y": X[:, 0] + X[:, 1] ** 3})
-    pv.write_csv(table, folder / "rows.csv")
     # One row group: nothing in the file itself makes it easy.
-    pq.write_table(table, folder / "rows.parquet", row_group_size=len(X))
+    pq.write_table(as_table(X), folder / "rows.parquet", row_group_size=len(X))
+    # Ranks of the responses, which a smooth kernel keeps, are not what is measured.
+    pv.write_csv(as_table(X.reshape(15_000, 300)), folder / "rows.csv")
     return folder
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR
+from fedsdr.data.arrow_files import to_frame
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols import IncompleteError
@@ -40,7 +41,7 @@ def prepare(agreed: StudyFile, **columns: Any) -> Prepared:
     n_rows = len(next(iter(columns.values())))
     columns.setdefault("y", [float(i) for i in range(n_rows)])
     batch = pa.RecordBatch.from_pydict(columns)
-    return Preprocessor(agreed).prepare(batch)
+    return Preprocessor(agreed).prepare(to_frame(batch))
 
 
 SEX = {"type": "category", "levels": ["f", "m", "x"]}

@@ -1,18 +1,14 @@
 """The command line: ``demo``, ``fit``, ``keygen``, ``reproduce``, ``study``, ``site``.
 
-Commands import what computes inside their functions, so that ``--help`` and a
-mistyped option answer at once.
+Commands import numerical modules inside their functions, so that ``--help`` and the
+message about a mistyped option appear at once.
 """
 
 from typing import Annotated
 
 import typer
 
-from fedsdr import __version__
-from fedsdr.cli.demo import demo
-from fedsdr.cli.fit import fit
-from fedsdr.cli.keygen import keygen
-from fedsdr.cli.reproduce import reproduce
+from fedsdr.cli import demo, fit, keygen, reproduce
 from fedsdr.cli.site_commands import app as site
 from fedsdr.cli.study_commands import study_app
 
@@ -23,25 +19,27 @@ app = typer.Typer(
     help="Find the few variables and directions that carry what x says about y.",
     no_args_is_help=True,
     add_completion=False,
-    # Its tracebacks can show local variables, and these are people's rows.
+    # Tracebacks of rich can show local variables, which may hold rows of patients.
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(fit)
-app.command()(keygen)
-app.command()(reproduce)
+app.command()(demo.demo)
+app.command()(fit.fit)
+app.command()(keygen.keygen)
+app.command()(reproduce.reproduce)
 app.add_typer(study_app, name="study")
 app.add_typer(site, name="site")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
+        from fedsdr import __version__
+
         typer.echo(f"fedsdr {__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def options(
+def whole_program(
     *,
     version: Annotated[
         bool,

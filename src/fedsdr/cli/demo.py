@@ -1,15 +1,13 @@
-"""``fedsdr demo``: a whole study on this machine, with the truth beside its result."""
+"""``fedsdr demo``: run a whole study on this machine and compare it with the truth."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedsdr.cli.demo_in_process import run_in_process
-from fedsdr.cli.demo_nodes import run_over_nodes
 from fedsdr.cli.screen import Screen
 from fedsdr.exceptions import InputError
+from fedsdr.extras import has
 
 
 def demo(
@@ -52,7 +50,10 @@ def demo(
     masks, verifies ledgers and results, and stops everything. The exit code is 1 if the
     study or a check fails, 2 for options that cannot be used, and 130 after Ctrl-C.
     """
-    if not in_process and find_spec("nvflare") is None:
+    from fedsdr.cli.demo_in_process import run_in_process
+    from fedsdr.cli.demo_nodes import run_over_nodes
+
+    if not in_process and not has("federation"):
         # Also with --json: whoever reads it should know, and stdout stays clean.
         Screen().note(
             "NVIDIA FLARE is not installed, so all sites run in this process. For real "
@@ -65,7 +66,7 @@ def demo(
 
 
 def _file_in(folder: Path) -> Path:
-    """Name the result in a folder that was meant for all files."""
+    """Create the folder that was given for all files, and name the result in it."""
     with Screen().polite():
         try:
             folder.mkdir(parents=True, exist_ok=True)

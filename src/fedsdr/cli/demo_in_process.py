@@ -1,4 +1,4 @@
-"""The light demonstration: all sites in this process."""
+"""The demonstration with all sites in this process."""
 
 import json as json_format
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fedsdr.cli import demo_truth, tables
+from fedsdr.cli import tables
 from fedsdr.cli.screen import Screen, check_writable
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def run_in_process(
     json: bool,
 ) -> None:
     """Simulate, fit, and show the answer beside the truth."""
+    from fedsdr.cli import demo_truth
+
     n_sites, n_rows, n_features = sites or SITES, rows or ROWS, features or FEATURES
     if out is None and not json:
         out = Path("result.json")

@@ -1,4 +1,4 @@
-"""What a running study looks like: a table on a terminal, lines elsewhere."""
+"""Show a running study: as a table on a terminal, as lines elsewhere."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from fedsdr.cli.screen import Screen
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.whole_study import View
 
-#: What sites do in each round.
+#: Actions of the sites in each round.
 ROUNDS = {
     "secure.agree": "agree on the study",
     "secure.keys": "show their keys",
@@ -44,18 +44,18 @@ COLOURS = {
     "answered": "green",
 }
 
-# Seconds between two looks.
+# Seconds between two updates.
 LOOK = 0.1
 
 
 class Shown(Protocol):
-    """Whatever shows a study."""
+    """A display of a running study."""
 
     def show(self, view: "View") -> None:
-        """Show how it is now."""
+        """Show the current state."""
 
     def close(self, *, failed: bool) -> None:
-        """End; what went wrong stays on the screen."""
+        """End the display; after a failure the last state stays on the screen."""
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def watched(screen: Screen, look: Callable[[], "View"]) -> Iterator[None]:
 
 
 def headline(view: "View") -> str:
-    """Say in a few words where a study is."""
+    """Describe the current state of a study in a few words."""
     if view.stage in STAGES:
         return STAGES[view.stage]
     snapshot = view.snapshot
@@ -96,18 +96,18 @@ def headline(view: "View") -> str:
 
 
 def name_round(number: int, message: str) -> str:
-    """Say what sites do in a round."""
+    """Describe what sites do in a round."""
     what = ROUNDS.get(message, message)
     return f"round {number} of {len(ROUNDS)}, sites {what}"
 
 
 def size(n_bytes: int) -> str:
-    """Write a number of bytes for people."""
+    """Write a number of bytes with its unit."""
     return f"{n_bytes} B" if n_bytes < 1000 else f"{n_bytes / 1000:.1f} kB"
 
 
 class LiveTable:
-    """One line a site, redrawn in place."""
+    """A table with one line per site, redrawn in place."""
 
     def __init__(self, console: Console) -> None:
         self._start = time.monotonic()
@@ -116,11 +116,11 @@ class LiveTable:
         self._live.start()
 
     def show(self, view: "View") -> None:
-        """Redraw."""
+        """Redraw the table."""
         self._live.update(self._render(view), refresh=True)
 
     def close(self, *, failed: bool) -> None:
-        """Take the table away, unless it shows who failed."""
+        """Remove the table, unless the study failed."""
         self._live.transient = not failed
         self._live.stop()
 
@@ -143,7 +143,7 @@ class LiveTable:
         return Group(title, table)
 
     def _lasts(self, site: str, state: str, exchange: int) -> float:
-        """Seconds since a site came into its state."""
+        """Return the seconds since a site entered its state."""
         now = time.monotonic()
         known, since = self._since.get(site, (None, now))
         if known != (state, exchange):
@@ -153,7 +153,7 @@ class LiveTable:
 
 
 class Lines:
-    """What is new, line by line, for logs and pipes."""
+    """One line per change, for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -163,7 +163,7 @@ class Lines:
         self._n_rounds = 0
 
     def show(self, view: "View") -> None:
-        """Say what is new."""
+        """Print the changes since the last call."""
         if view.stage != self._stage and view.stage in STAGES:
             self._say(STAGES[view.stage])
         self._stage = view.stage
@@ -178,7 +178,7 @@ class Lines:
                 self._say(f"{name_round(number, one.message)}: {counted}")
 
     def close(self, *, failed: bool) -> None:
-        """Do nothing: what was said stays."""
+        """Do nothing: printed lines stay."""
 
     def _say(self, line: str) -> None:
         seconds = time.monotonic() - self._start

@@ -23,7 +23,7 @@ FOLDER = Path("fedsdr-demo")
 
 SITES, ROWS, FEATURES = 4, 500, 40
 
-#: Exit code after Ctrl-C, as shells have it.
+#: Exit code after Ctrl-C, as in shells.
 INTERRUPTED = 130
 
 
@@ -36,12 +36,12 @@ def run_over_nodes(
     features: int | None,
     json: bool,
 ) -> None:
-    """Write the files of a study, run it over nodes, and check all that it left."""
+    """Write the files of a study, run it over nodes, and verify its records."""
     screen = Screen(quiet=json)
     folder = out or FOLDER
     with _stoppable(screen), screen.polite():
         with screen.stage("Simulating") as stage:
-            # The engine takes a while to import: here, where something moves.
+            # This import takes a while: done here, where a spinner is shown.
             import fedsdr.transports.nvflare.whole_study  # noqa: F401
             from fedsdr.study.example import (
                 COORDINATOR,
@@ -89,9 +89,7 @@ def _run(screen: Screen, example: "Example") -> demo_report.Report:
         screen.complain(f"interrupted; {demo_report.count_left(left)}")
         raise typer.Exit(INTERRUPTED) from None
     except Exception:
-        screen.note(
-            f"the study did not end well; {demo_report.count_left(study.processes())}"
-        )
+        screen.note(f"the study failed; {demo_report.count_left(study.processes())}")
         raise
     seconds = time.perf_counter() - start
     if not screen.quiet:
@@ -132,7 +130,7 @@ def _check(
 
 @contextmanager
 def _stoppable(screen: Screen) -> Iterator[None]:
-    """End on Ctrl-C with a line, where no node runs."""
+    """Print a line and exit on Ctrl-C, for the time when no node runs."""
     try:
         yield
     except KeyboardInterrupt:

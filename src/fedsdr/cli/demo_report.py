@@ -1,4 +1,4 @@
-"""What a demonstration over nodes has shown, for people and for machines."""
+"""Report of a demonstration over nodes, as text and as JSON."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
-from fedsdr.cli import demo_truth, tables
+from fedsdr.cli import tables
 from fedsdr.cli.demo_live import ROUNDS, size
 from fedsdr.cli.screen import Screen
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from fedsdr.simulate import Simulation
     from fedsdr.study.verification import SiteRecord
 
-#: How far the nodes' result may lie from that of one process.
+#: Largest distance allowed between the result over nodes and that of one process.
 LARGEST_DISTANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A study that has ended, and what was checked afterwards.
+    """Result of a completed study, and of the checks after it.
 
     Parameters
     ----------
     result : Result
-        Of the coordinator.
+        Result of the coordinator.
     truth : Simulation
-        Behind the rows.
+        Simulated rows and their true directions.
     figures : dict
-        How the two compare.
+        Comparison of the result with the truth, see `fedsdr.cli.demo_truth.compare`.
     same_support : bool
         Whether one process selects the same variables from the same files.
     distance : float
-        Between the subspaces of the two.
+        Distance between the subspaces over nodes and in one process.
     records : mapping of str to SiteRecord
-        What each site has kept.
+        Verified ledger and result of each site.
     rounds : list of dict
-        Message, number of answers, seconds.
+        Message, number of answers and seconds of each round.
     sent, received : mapping of str to int
-        Bytes to and from each site.
+        Bytes sent to and received from each site.
     left : int
-        Processes that still run.
+        Number of processes that still run.
     seconds : float
-        From the first process to the last.
+        Seconds from the start of the first process to the end of the last.
     """
 
     result: "Result"
@@ -63,7 +63,7 @@ class Report:
     seconds: float
 
     def problems(self) -> list[str]:
-        """List what is not as it should be."""
+        """List all checks that failed."""
         found = [f"{name}: {one.problem}" for name, one in self.records.items()]
         found = [line for line in found if not line.endswith(": ")]
         if not self.same_support or not self.distance < LARGEST_DISTANCE:
@@ -73,7 +73,7 @@ class Report:
         return found
 
     def to_mapping(self) -> dict[str, Any]:
-        """Write all of it for a machine."""
+        """Return all values in a form that JSON can hold."""
         sites = {
             name: {
                 **asdict(record),
@@ -100,6 +100,8 @@ class Report:
 
 def show(screen: Screen, report: Report, folder: Path) -> None:
     """Show a report, and where to look next."""
+    from fedsdr.cli import demo_truth
+
     screen.out.print(_rounds(report))
     screen.out.print(_sites(report))
     screen.out.print(tables.variables(report.result, report.truth.support))
@@ -123,7 +125,7 @@ def show(screen: Screen, report: Report, folder: Path) -> None:
 
 
 def count_left(left: int) -> str:
-    """Say how many processes still run."""
+    """Describe how many processes still run."""
     if not left:
         return "no process is left"
     return f"{left} process{'es' * (left > 1)} still running: end them by hand"

@@ -1,4 +1,4 @@
-"""What a demonstration can say that a study cannot: how far from the truth it is."""
+"""Compare the result of a demonstration with the truth, which it knows."""
 
 import math
 import warnings
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def compare(result: "Result", data: "Simulation") -> dict[str, Any]:
-    """Compare a result with the truth, and with an oracle that is told half of it."""
+    """Compare a result, and plain SIR on the true variables, with the truth."""
     from fedsdr.metrics import subspace_distance, support_rates
 
     rates = support_rates(result.support, data.support)
@@ -34,7 +34,7 @@ def compare(result: "Result", data: "Simulation") -> dict[str, Any]:
 def describe(
     result: "Result", data: "Simulation", figures: dict[str, Any]
 ) -> list[tuple[str, str]]:
-    """Say the same in words, one line a fact."""
+    """Describe the comparison in words, one line per figure."""
     active = int(data.support.sum())
     found = int(data.support[result.support].sum())
     others = len(result.selected) - found
@@ -53,14 +53,14 @@ def describe(
 
 
 def _oracle(data: "Simulation") -> NDArray[np.float64]:
-    """Plain SIR on the true variables and dimension, with the defaults of a study."""
+    """Fit SIR to the true variables and dimension, with the defaults of a study."""
     from fedsdr.estimation import refit_directions
     from fedsdr.method import Method
     from fedsdr.summaries import summarize
 
     kernel = Method().kernel
     with warnings.catch_warnings():
-        # The fit has already said what is wrong with a site.
+        # The fit has already printed warnings about the sites.
         warnings.simplefilter("ignore")
         summaries = [
             summarize(

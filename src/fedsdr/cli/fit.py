@@ -26,8 +26,8 @@ def fit(
     site_column: Annotated[
         str | None,
         typer.Option(
-            help="Column that says which site a row belongs to. Without it, all rows "
-            "are one site's."
+            help="Column that names the site of each row. Without it, all rows "
+            "belong to one site."
         ),
     ] = None,
     out: Annotated[
@@ -67,7 +67,7 @@ def fit(
     refit: Annotated[
         str,
         typer.Option(
-            help="Whether directions are estimated anew on the selected variables: "
+            help="Whether directions are estimated again on the selected variables: "
             "true, false, or a share of the penalty to keep."
         ),
     ] = "true",
@@ -80,9 +80,9 @@ def fit(
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
 ) -> None:
-    """Select variables and directions from a file with one row an observation.
+    """Select variables and directions from a file with one row per observation.
 
-    Every site is centred on its own mean, so the sites may lie far apart.
+    Every site is centred on its own mean, so the means of the sites may differ.
     """
     given = {
         "n_directions": n_directions,

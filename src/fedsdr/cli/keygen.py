@@ -1,4 +1,4 @@
-"""``fedsdr keygen``: the key by which other sites know this one."""
+"""``fedsdr keygen``: generate the signing key of a site."""
 
 import json as json_format
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 
 
 def keygen(
@@ -22,20 +23,21 @@ def keygen(
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
 ) -> None:
-    """Make a site's signing key.
+    """Generate a site's signing key.
 
-    The private half stays in the file, which only you may read. The public half, in a
+    The private key stays in the file, which only you may read. The public key, in a
     file beside it that ends in .pub, goes into the study's roster.
     """
     screen = Screen(quiet=json)
     half = out.with_suffix(".pub")
     with screen.polite():
+        require("secure", "making a key")
         from fedsdr.secure_sum import Identity
 
         check_writable(out)
         if half == out or half.exists():
             raise InputError(
-                f"{half} is where the public half would be: name another file with "
+                f"{half} is the file of the public key: name another file with "
                 "--out, not ending in .pub"
             )
         identity = Identity.generate()

@@ -1,10 +1,9 @@
-"""What the commands that run nodes share: folders, complaints, and what is shown."""
+"""Shared parts of the commands that run nodes: options, folders, errors, progress."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 from fedsdr.files import explained, write_atomically
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only t
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the coordinator of a study keeps what belongs to it."""
+    """Paths of the files that the coordinator of a study keeps."""
 
     study_file: Path
     folder: Path
@@ -57,11 +57,11 @@ class Place:
 
     @property
     def log(self) -> Path:
-        """What the coordinator's node says."""
+        """Log of the coordinator's node."""
         return self.folder / "coordinator.log"
 
     def read_job(self) -> str:
-        """Look up the number of the last job."""
+        """Read the identifier of the last job."""
         try:
             return (self.folder / "job").read_text().strip()
         except FileNotFoundError:
@@ -71,13 +71,13 @@ class Place:
             ) from None
 
     def write_job(self, job: str) -> None:
-        """Remember the number of a job."""
+        """Write the identifier of a job."""
         with explained(f"cannot write {self.folder / 'job'}"):
             write_atomically(self.folder / "job", f"{job}\n")
 
 
 def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:
-    """Find a study's folder, which ``study provision`` has made."""
+    """Return the paths of a study; its folder is made by ``study provision``."""
     place = Place(study_file, folder or study_file.parent / "federation")
     if made and not place.kits.folder.is_dir():
         raise InputError(
@@ -88,13 +88,9 @@ def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> P
 
 @contextmanager
 def running_nodes(screen: Screen) -> Iterator[None]:
-    """Turn complaints of nodes into one line and an exit code."""
+    """Turn errors of nodes into one line and an exit code."""
     with screen.polite():
-        if find_spec("nvflare") is None:
-            raise InputError(
-                "this needs NVIDIA FLARE: install it with pip install "
-                "'fedsdr[federation]', here and at every site"
-            )
+        require("federation", "running nodes, here and at every site,")
         from fedsdr.transports.nvflare.connection import SessionError
         from fedsdr.transports.nvflare.processes import NodeError
 
@@ -106,9 +102,9 @@ def running_nodes(screen: Screen) -> Iterator[None]:
 
 
 def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[], None]:
-    """Make a function that says what is new about a study since the last call."""
+    """Return a function that prints changes in a study since its last call."""
     last: list[str] = [""]
-    # What an earlier job has left there is not news.
+    # The progress file of an earlier job is not shown.
     start = time.time()
 
     def tell() -> None:
@@ -124,7 +120,7 @@ def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[]
 
 
 def describe(snapshot: "Snapshot") -> str:
-    """Say in one line where a study is."""
+    """Describe the state of a study in one line."""
     answered = sum(word == "answered" for word in snapshot.sites.values())
     lost = {
         site: word

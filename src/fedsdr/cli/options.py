@@ -1,4 +1,4 @@
-"""Options that are parameters of a method, or lists of names."""
+"""Read options that are parameters of a method, or lists of names."""
 
 import csv
 from typing import Any
@@ -7,17 +7,18 @@ import typer
 
 
 def read_method(given: dict[str, Any]) -> dict[str, Any]:
-    """Read the parameters of a method, as a study file would.
+    """Read the parameters of a method in the notation of study files.
 
     Parameters
     ----------
     given : dict of str to object
-        By the name of the parameter; text where the command line has text.
+        Value of each parameter by its name; text where the command line has text.
 
     Returns
     -------
     dict of str to object
-        Values of `fedsdr.method.Method`; a bad one names its option and the choices.
+        Arguments of `fedsdr.method.Method`. The error about a wrong value names its
+        option and the choices.
     """
     from fedsdr.exceptions import InputError
     from fedsdr.method import read_parameter
@@ -33,12 +34,14 @@ def read_method(given: dict[str, Any]) -> dict[str, Any]:
             found[name] = read_parameter(name, plain)
         except InputError as error:
             option = "--" + name.replace("_", "-")
-            raise typer.BadParameter(f"{error}.", param_hint=option) from error
+            text = str(error)
+            text = text if text.endswith("?") else f"{text}."
+            raise typer.BadParameter(text, param_hint=option) from error
     return found
 
 
 def split_names(given: list[str] | None) -> list[str] | None:
-    """Split lists of names at commas; quotes keep a comma in a name."""
+    """Split lists of names at commas; names with commas are written in quotes."""
     if given is None:
         return None
     lists = csv.reader(given, skipinitialspace=True)

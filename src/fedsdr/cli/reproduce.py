@@ -1,4 +1,4 @@
-"""``fedsdr reproduce``: the paper's tables and figures, run again.
+"""``fedsdr reproduce``: run the experiments behind the paper's tables and figures.
 
 The experiments are not part of the package. The command runs the code that it finds in
 a clone of the repository.
@@ -28,30 +28,30 @@ def reproduce(
         int | None,
         typer.Option(
             min=0,
-            help="Runs of every method, instead of each one's own number; "
-            "0 writes the verdict from what is there.",
+            help="Runs of every method, instead of the number of each experiment; "
+            "0 writes the verdict from earlier runs.",
             show_default=False,
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
     out: Annotated[
-        Path, typer.Option(help="Folder with a folder an experiment.")
+        Path, typer.Option(help="Folder with one folder per experiment.")
     ] = Path("reproduction"),
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only these, separated by commas; `list` shows which there are.",
+            help="Run these methods only, separated by commas; `list` shows all.",
             show_default=False,
         ),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run again what has been run.")
+        bool, typer.Option("--fresh", help="Repeat runs that are finished.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments, and compare with what it printed.
+    """Run the paper's experiments, and compare them with its printed numbers.
 
-    Stopped at any point, the same command goes on where it was. The exit code is 1 if
-    a fit raised an error; the next call tries it again.
+    If it is stopped, the same command continues with the runs that are left. The exit
+    code is 1 if a fit raised an error; the next call tries it again.
     """
     screen = Screen()
     with screen.polite():
@@ -78,7 +78,7 @@ def reproduce(
 
 
 def find_clone(*starts: Path) -> Path:
-    """Find the clone of the repository, from each of some folders upwards."""
+    """Find the clone of the repository in some folders or the folders above them."""
     for start in starts:
         for folder in (start, *start.parents):
             # Other projects may have a package of that name.

@@ -1,4 +1,4 @@
-"""What a command shows: results on stdout, everything else on stderr."""
+"""Output of the commands: results on stdout, everything else on stderr."""
 
 import time
 import warnings
@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from numpy.linalg import LinAlgError
 from rich.console import Console
 from rich.text import Text
 
 from fedsdr.exceptions import InputError
 
-#: Exit code for something that was tried and did not come off.
+#: Exit code of a command that ran and failed.
 FAILED = 1
 
-#: Exit code for input that the caller can mend.
+#: Exit code for input that the caller can correct.
 BAD_INPUT = 2
 
-#: A study may have hundreds of sites that are too small, each with its warning.
+#: Number of warnings shown: a study may have hundreds of sites, each with a warning.
 SHOWN_WARNINGS = 8
 
 
 @dataclass
 class Stage:
-    """One step of a command; `done` is the line that stays when it is over."""
+    """One step of a command; `done` is the line that is printed at its end."""
 
     done: str
 
@@ -37,19 +36,19 @@ class Screen:
     Parameters
     ----------
     quiet : bool, default=False
-        Show no progress, for output that a machine reads.
+        Whether to hide progress, for output that a program reads.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self._warned: set[str] = set()
-        # Numbers in our sentences need no colour of their own.
+        # No colours for numbers in sentences.
         self.out = Console(highlight=False)
         self.err = Console(stderr=True, highlight=False)
 
     @contextmanager
     def stage(self, doing: str) -> Iterator["Stage"]:
-        """Show a spinner while something runs, then say what was done, and how fast."""
+        """Show a spinner during a step, and afterwards a line with its duration."""
         stage = Stage(doing)
         start = time.perf_counter()
         if self.quiet:
@@ -61,26 +60,28 @@ class Screen:
         self.err.print(Text(f"{stage.done} ({seconds:.1f} s)", style="dim"))
 
     def say(self, line: str) -> None:
-        """Print a line as it is: unwrapped, and with brackets that are no markup."""
+        """Print a line without wrapping it and without reading brackets as markup."""
         self.out.print(Text(line), soft_wrap=True)
 
     @contextmanager
     def polite(self) -> Iterator[None]:
-        """Turn complaints about the input into one line and an exit code.
+        """Turn errors in the input into one line and an exit code.
 
-        Everything else keeps its traceback: it is our mistake, not the caller's.
+        All other errors keep their traceback: they are bugs of this package.
         """
         with warnings.catch_warnings():
-            # All of ours are UserWarnings, as is scikit-learn's ConvergenceWarning.
+            # All warnings of fedsdr are UserWarnings, as is ConvergenceWarning.
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = self._show_warning
             try:
                 yield
-            except LinAlgError:
-                raise
             except ValueError as error:
+                from numpy.linalg import LinAlgError
+
+                if isinstance(error, LinAlgError):
+                    raise
                 self._count_hidden_warnings()
-                # A file may have several mistakes: a line each.
+                # A file may have several mistakes: one line each.
                 for problem in getattr(error, "problems", [None]):
                     where = f"{getattr(error, 'where', '')}: "
                     self.complain(f"{where}{problem}" if problem else str(error))
@@ -88,15 +89,15 @@ class Screen:
             self._count_hidden_warnings()
 
     def complain(self, message: str) -> None:
-        """Print what is wrong, as one line."""
+        """Print an error as one line."""
         self._complain("Error", message, "bold red")
 
     def note(self, message: str) -> None:
-        """Print what the caller should know, as one line that is no result."""
+        """Print a note to the caller as one line on stderr."""
         self._complain("Note", message, "bold")
 
     def warn(self, message: str) -> None:
-        """Print what a user would otherwise be misled about, as one line."""
+        """Print a warning as one line."""
         self._complain("Warning", message, "yellow")
 
     def _show_warning(
@@ -113,7 +114,7 @@ class Screen:
             self._complain("Warning", f"and {hidden} more warnings", "yellow")
 
     def _complain(self, kind: str, message: str, style: str) -> None:
-        # One line a message, however long: it may be searched for.
+        # One line per message, however long, so that it can be searched for.
         line = " ".join(message.split())
         self.err.print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
 
@@ -130,7 +131,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse an output file before the work, not after it."""
+    """Check that an output file can be written, before the work starts."""
     if path is None:
         return
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""``fedsdr site check``: a dry run for a steward."""
+"""``fedsdr site check``: check a site before a study."""
 
 import json as json_format
 from pathlib import Path
@@ -10,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fedsdr.cli.screen import FAILED, Screen
+from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.study.dry_run import DryRun
 
-#: Columns that the screen shows if nothing is wrong with them; --json has all.
+#: Number of columns without problems that are shown; --json has all.
 SHOWN = 20
 
 
@@ -28,13 +29,15 @@ def check(
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
 ) -> None:
-    """Look at a site as its study would: nothing leaves, nothing is written.
+    """Check a site before a study: nothing leaves, nothing is written.
 
-    Shows the data against the study, every rule, and what would leave. The exit code
-    is 0 if the site could take part, 1 if it would refuse, 2 if a file is wrong.
+    Compares the data with the study, checks every rule, and lists what would leave.
+    The exit code is 0 if the site could take part, 1 if it would refuse, and 2 if a
+    file is wrong.
     """
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         with screen.stage(f"Reading {file.name}") as stage:
             from fedsdr.study.dry_run import dry_run
 
@@ -118,7 +121,7 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         screen.say("To see later what has left:")
         screen.say(f"    fedsdr site ledger {file.parent / run.site.ledger}")
     else:
-        screen.say(f"The site would refuse. Mend what is said above, or {file}, and")
+        screen.say(f"The site would refuse. Correct the problems above, or {file}, and")
         screen.say(f"check again: fedsdr site check {file}")
 
 

@@ -1,7 +1,6 @@
-"""``fedsdr site``: what the steward of a site asks about it."""
+"""``fedsdr site``: the commands for the steward of a site."""
 
 import json as json_format
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from fedsdr.disclosure import Entry, LedgerError, LedgerStatus
 
-#: Exit code for a ledger that is not as it was written.
+#: Exit code for a ledger that was changed or damaged.
 BROKEN = 1
 
 #: Digits of a study's digest in the table; --json has all of them.
@@ -28,9 +27,9 @@ SHOWN_DIGITS = 8
 
 DOUBTS = {
     "behind": "the head file names the last entry but one, as after a crash; the next "
-    "entry mends that",
-    "missing": "there is no head file, so that a cut end would go unnoticed: compare "
-    "the head hash with one noted earlier",
+    "entry corrects that",
+    "missing": "there is no head file, so that missing last entries cannot be noticed: "
+    "compare the head hash with one noted earlier",
 }
 
 app = typer.Typer(no_args_is_help=True)
@@ -38,7 +37,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def site() -> None:
-    """Look after one site."""
+    """Prepare and run one site of a study."""
 
 
 app.command()(init)
@@ -57,8 +56,8 @@ def ledger(
         bool,
         typer.Option(
             "--verify",
-            help="Check that the ledger is whole and print its head hash: noted "
-            "elsewhere, it shows any later change.",
+            help="Check that the ledger is whole and print its head hash; a copy kept "
+            "elsewhere reveals any later change.",
         ),
     ] = False,
     json: Annotated[
@@ -72,7 +71,7 @@ def ledger(
     screen = Screen(quiet=json)
     with screen.polite():
         from fedsdr.disclosure import Ledger, LedgerError
-        from fedsdr.exceptions import InputError
+        from fedsdr.exceptions import InputError, warn_user
 
         if path.is_dir():
             raise InputError(f"{path} is a folder: name the ledger's file")
@@ -85,7 +84,7 @@ def ledger(
         if not path.exists():
             raise InputError(f"{path} does not exist")
         if status.witness in DOUBTS:
-            warnings.warn(f"{path}: {DOUBTS[status.witness]}", stacklevel=1)
+            warn_user(f"{path}: {DOUBTS[status.witness]}", UserWarning)
     if verify:
         _show_status(screen, status, json=json)
     elif json:
@@ -137,6 +136,6 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             ", ".join(entry.sites),
             str(entry.n_values),
         )
-        # Names come from outside and may look like markup.
+        # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))
     screen.out.print(table)

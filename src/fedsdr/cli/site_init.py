@@ -1,4 +1,4 @@
-"""``fedsdr site init``: a site's file to start from."""
+"""``fedsdr site init``: write the template of a site file."""
 
 import json as json_format
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.extras import require
 
 
 def init(
@@ -15,7 +16,7 @@ def init(
         str, typer.Option(help="Name of the site in the roster.", show_default=False)
     ],
     study: Annotated[
-        str, typer.Option(help="The site's copy of the study, seen from the file.")
+        str, typer.Option(help="The site's copy of the study, relative to the file.")
     ] = "study.toml",
     out: Annotated[
         Path, typer.Option(help="File to write; it must not exist yet.")
@@ -27,6 +28,7 @@ def init(
     """Write a commented site file to be completed."""
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study.templates import site_template
 
         check_writable(out)

@@ -13,8 +13,7 @@ from fedsdr.exceptions import InputError
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.processes import Nodes
 
-# Seconds between two looks, and until a coordinator that does not let the site in is
-# more than busy.
+# Seconds between two checks, and before a coordinator that does not answer is reported.
 LOOK = 0.5
 DOUBT = 60.0
 
@@ -64,7 +63,7 @@ def join(
                 nodes.start(kit, variables, log=kit / "node.log")
                 _wait(screen, nodes, kit)
         except KeyboardInterrupt:
-            screen.say("Left.")
+            screen.say("The site has left.")
 
 
 def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
@@ -86,7 +85,7 @@ def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
 
 
 class _Doubts:
-    """Why a site has not joined, said once and as soon as it can be known."""
+    """Reason why a site has not joined, reported once and as early as possible."""
 
     def __init__(self, kit: Path, host: str, port: int) -> None:
         self._kit, self._address = kit, (host, port)
@@ -95,7 +94,7 @@ class _Doubts:
         self._said = False
 
     def look(self) -> str:
-        """Give a reason that is new, or nothing."""
+        """Return the reason on the first call that finds one, else an empty text."""
         doubt = "" if self._said else self._find()
         self._said = self._said or bool(doubt)
         return doubt
@@ -107,7 +106,7 @@ class _Doubts:
         if self._foreign is None:
             self._foreign = is_foreign(self._kit, *self._address)
         if self._foreign:
-            return "does not accept this kit, which is of another study"
+            return "does not accept this kit, which belongs to another study"
         if time.monotonic() - self._start < DOUBT:
             return ""
         if listens(*self._address):

@@ -1,4 +1,4 @@
-"""``fedsdr study``: what the coordinator of a study asks and does."""
+"""``fedsdr study``: the commands for the coordinator of a study."""
 
 import csv
 import json as json_format
@@ -11,6 +11,7 @@ import typer
 from fedsdr.cli import study_run, tables
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_simulate import simulate
+from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
@@ -53,6 +54,7 @@ def init(
     """Write a commented study file to be completed."""
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study.templates import PURPOSE, study_template
 
         check_writable(out)
@@ -78,19 +80,20 @@ def check(
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
 ) -> None:
-    """Check a study file, and say what the study will compute and who sees what.
+    """Check a study file, and list what is computed and which party sees what.
 
     The exit code is 0 for a file that can be used, and 2 for one that cannot.
     """
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.study import read_study
         from fedsdr.study.templates import PURPOSE
 
         study = read_study(file)
         found = _describe(study)
         if study.purpose == PURPOSE:
-            screen.warn(f"{file}: purpose: not written yet, and stewards decide on it")
+            screen.warn(f"{file}: purpose: not written yet; stewards decide on it")
     if json:
         typer.echo(json_format.dumps(found))
     else:

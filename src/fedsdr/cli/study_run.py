@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fedsdr.transports.nvflare.progress import Snapshot
     from fedsdr.transports.nvflare.session import JobStatus, Session
 
-# Seconds between two looks.
+# Seconds between two checks.
 LOOK = 2.0
 
 
@@ -40,7 +40,7 @@ def provision(
     port: Annotated[int, typer.Option(help="Port that they connect to.")] = 8002,
     folder: FolderOption = None,
 ) -> None:
-    """Make certificates and a kit for the coordinator and for every site."""
+    """Make certificates and kits, one for the coordinator and one per site."""
     screen = Screen()
     with running_nodes(screen):
         from fedsdr.study import read_study
@@ -104,8 +104,8 @@ def submit(
 ) -> None:
     """Run the study, once its sites have joined.
 
-    Sites that have not joined in time are left out, as long as the study's minimum is
-    there. The exit code is 1 if the study fails.
+    Sites that have not joined in time are left out, provided that the study's minimum
+    has joined. The exit code is 1 if the study fails.
     """
     _run(file, folder, patience, wait=wait, json=json)
 
@@ -118,10 +118,9 @@ def resume(
     wait: Annotated[bool, typer.Option(help="Whether to wait for the result.")] = True,
     json: JsonOption = False,
 ) -> None:
-    """Go on with a study that was interrupted.
+    """Continue a study that was interrupted.
 
-    Sums that were finished are not asked for again. The exit code is 1 if the study
-    fails again.
+    Finished sums are not requested again. The exit code is 1 if the study fails again.
     """
     with Screen(quiet=json).polite():
         find_place(file, folder).read_job()
@@ -131,7 +130,7 @@ def resume(
 def status(
     *, file: StudyArgument, folder: FolderOption = None, json: JsonOption = False
 ) -> None:
-    """Say which sites have joined, and how far the study is."""
+    """Show which sites have joined, and the progress of the study."""
     screen = Screen(quiet=json)
     with running_nodes(screen):
         from fedsdr.transports.nvflare.progress import read_progress
@@ -149,7 +148,7 @@ def status(
     if json:
         typer.echo(json_format.dumps(found))
         return
-    screen.say(f"joined: {', '.join(sites) or 'nobody'}")
+    screen.say(f"joined: {', '.join(sites) or 'no site'}")
     if snapshot is None:
         screen.say("The study has not begun. Next:")
         screen.say(f"    fedsdr study submit {file}{_option(folder)}")
@@ -231,7 +230,7 @@ def _run(
 def _gather(
     session: "Session", sites: tuple[str, ...], minimum: int, patience: float
 ) -> tuple[str, ...]:
-    """Wait for all sites, and be content with the minimum if some do not come."""
+    """Wait for all sites; after the timeout, return those that joined."""
     from fedsdr.transports.nvflare.connection import SessionError
 
     try:
@@ -248,9 +247,9 @@ def _warn_of_absent(screen: Screen, absent: set[str]) -> None:
     if absent:
         names = ", ".join(sorted(absent))
         screen.warn(
-            f"{names} did not join in time. Once the others have released a sum, they "
-            "refuse one of these columns over other sites: who is left out now cannot "
-            "be added later"
+            f"{names} did not join in time. Once the other sites have released a sum, "
+            "they refuse sums of these columns over another set of sites: a site that "
+            "is left out now cannot be added later"
         )
 
 
@@ -263,7 +262,7 @@ def _show_end(
     json: bool,
 ) -> None:
     result, problem = place.state / "result.json", snapshot.problem
-    # NVFLARE also calls a job failed when a node was lost after the result was there.
+    # NVFLARE also reports a failed job if a node was lost after the result was written.
     complete = ended.is_complete or snapshot.state == "finished"
     if json:
         found = {
@@ -280,7 +279,7 @@ def _show_end(
     else:
         screen.complain(f"the study failed: {_reason(ended, snapshot, place)}")
         _explain(screen, snapshot)
-        screen.say("Finished sums are kept. To go on, once the cause is mended:")
+        screen.say("Finished sums are kept. To continue, once the cause is removed:")
         screen.say(f"    fedsdr study resume {place.study_file}{_given(place)}")
     if not complete:
         raise typer.Exit(FAILED)
@@ -297,14 +296,14 @@ def _reason(ended: "JobStatus", snapshot: "Snapshot", place: Place) -> str:
 
 
 def _explain(screen: Screen, snapshot: "Snapshot") -> None:
-    """Say what a rule may mean that sites know and the coordinator does not."""
+    """Explain refusals by a rule, which the coordinator knows only by its code."""
     refusing = [site for site, code in snapshot.sites.items() if code == "DISCLOSURE"]
     if refusing:
         screen.say(
-            f"Which rule forbids it is in the log of {', '.join(refusing)}. After an "
-            "interruption it is often this: a sum that was begun may be asked for "
-            "again over the same sites only, since the difference of two sums would "
-            "show single sites. Resume when exactly those have joined."
+            f"The log of {', '.join(refusing)} names the rule. After an interruption "
+            "the reason is often this: a sum that was begun may be requested again "
+            "over the same sites only, since the difference of two sums would reveal "
+            "single sites. Resume when exactly those sites have joined."
         )
 
 
@@ -314,9 +313,9 @@ def _given(place: Place) -> str:
 
 
 def _watch(screen: Screen, nodes: "Nodes", kit: Path) -> None:
-    """Say who comes and goes, until the node ends.
+    """Print which sites join and leave, until the node ends.
 
-    A node that does not answer is busy, perhaps with a study: it is asked again.
+    A node that does not answer may be busy with a study: it is asked again.
     """
     from fedsdr.transports.nvflare.connection import SessionError
     from fedsdr.transports.nvflare.session import open_session

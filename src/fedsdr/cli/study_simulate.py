@@ -1,4 +1,4 @@
-"""``fedsdr study simulate``: the whole study in this process, from its real files."""
+"""``fedsdr study simulate``: run a study from its real files in this process."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +7,7 @@ import typer
 
 from fedsdr.cli import tables
 from fedsdr.cli.screen import FAILED, Screen, check_writable
+from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.result import Result
@@ -44,6 +45,7 @@ def simulate(
         out = Path("rehearsal.json")
     screen = Screen(quiet=json)
     with screen.polite():
+        require("secure", "a study")
         from fedsdr.protocols import IncompleteError
         from fedsdr.transports.rehearsal import rehearse
 

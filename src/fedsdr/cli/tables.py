@@ -1,23 +1,25 @@
-"""How a result looks on a screen."""
+"""Tables that show a result on a terminal."""
 
+import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from fedsdr.arrays import Mask
     from fedsdr.result import Result
 
-#: Variables that the screen shows; the file has all of them.
+#: Largest number of variables shown; the result file has all of them.
 SHOWN = 25
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:
-    """Lay out names and what they stand for."""
+    """Return a table of names and values."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -26,10 +28,10 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     return table
 
 
-def variables(
-    result: "Result", truth: NDArray[np.bool_] | None = None
-) -> RenderableType:
+def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
     """List the selected variables and their coefficients, beside the truth if known."""
+    import numpy as np
+
     support = np.asarray(result.support, dtype=bool)
     listed = np.flatnonzero(support if truth is None else support | truth)
     size = np.linalg.norm(result.directions[listed], axis=1)
@@ -52,30 +54,30 @@ def variables(
 
 
 def certificate(result: "Result") -> str:
-    """Say what is proved about the convex problem that selects the variables."""
+    """Describe the certificate of the convex problem that selects the variables."""
     if result.gap is None or result.dual_bound is None:
         return f"objective {result.objective:.9g}, without a certificate"
     # A gap of zero is a gap below rounding.
-    gap = max(result.gap, float(np.finfo(float).eps))
+    gap = max(result.gap, sys.float_info.epsilon)
     proof = (
         f"objective {result.objective:.9g}, dual bound {result.dual_bound:.9g}: "
         f"proved within {gap:.1e} (relative) of the optimum"
     )
-    return proof if result.converged else f"{proof}, less than asked for"
+    return proof if result.converged else f"{proof}, which exceeds the tolerance"
 
 
 def eigenvalues(result: "Result") -> str:
-    """Show how much of each direction's variance the response explains."""
+    """List the share of each direction's variance that the response explains."""
     values = ", ".join(f"{value:.3f}" for value in result.eigenvalues)
     return f"{values} (share of each direction's variance that y explains)"
 
 
-def _yes_no(value: np.bool_) -> str:
+def _yes_no(value: "np.bool_") -> str:
     return "yes" if value else "no"
 
 
 def _coefficient(value: float) -> str:
     if not value:
         return "0"
-    # Coefficients are in the user's units, and a large unit has a small one.
+    # Coefficients are in the user's units and can be small for large values of x.
     return f"{value:.3f}" if abs(value) >= 0.0005 else f"{value:.1e}"

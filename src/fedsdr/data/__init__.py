@@ -1,14 +1,14 @@
 """Reading the rows that a site holds."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedsdr.data.matrix import read_rows, to_matrix, to_response
-from fedsdr.data.source import Source
-from fedsdr.data.sources import open_source
+from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from fedsdr.data.table import Table, read_table
+    from fedsdr.data.columns import to_matrix, to_response
+    from fedsdr.data.opening import open_source
+    from fedsdr.data.source import Source
+    from fedsdr.data.table import Table, read_rows, read_table
 
 __all__ = [
     "Source",
@@ -20,9 +20,15 @@ __all__ = [
     "to_response",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import what makes data frames when it is used: a site's process does without."""
-    if name not in __all__:
-        raise AttributeError(f"module 'fedsdr.data' has no attribute {name!r}")
-    return getattr(import_module("fedsdr.data.table"), name)
+__getattr__ = import_lazily(
+    __name__,
+    {
+        "Source": "fedsdr.data.source",
+        "Table": "fedsdr.data.table",
+        "open_source": "fedsdr.data.opening",
+        "read_rows": "fedsdr.data.table",
+        "read_table": "fedsdr.data.table",
+        "to_matrix": "fedsdr.data.columns",
+        "to_response": "fedsdr.data.columns",
+    },
+)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -70,7 +71,7 @@ class ArrowSource:
 
     def batches(
         self, columns: Sequence[str], size: int = BATCH_ROWS
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[pd.DataFrame]:
         """Read some of the columns, see `Source`.
 
         Parameters
@@ -82,20 +83,20 @@ class ArrowSource:
 
         Yields
         ------
-        RecordBatch
+        DataFrame
             With the types that the files declare.
         """
         check_request(self.columns, columns, size)
         # Reading ahead is what costs memory; what is done with a batch takes longer.
         read = self._dataset.to_batches(
             columns=list(columns),
-            batch_size=size,
+            batch_size=min(size, BATCH_ROWS),
             batch_readahead=1,
             fragment_readahead=1,
             use_threads=False,
         )
         try:
-            yield from rebatch(read, size)
+            yield from rebatch(map(to_frame, read), size)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise InputError(self._complaint()) from None
         except OSError as error:
@@ -119,6 +120,22 @@ class ArrowSource:
             f"one of the {len(self.paths)} files from {self.paths[0]} on is damaged, "
             "or a column is text in one of them and numbers in another"
         )
+
+
+def to_frame(batch: pa.RecordBatch) -> pd.DataFrame:
+    """Turn a batch of Arrow's into one of ours.
+
+    Parameters
+    ----------
+    batch : RecordBatch
+        Of any types.
+
+    Returns
+    -------
+    DataFrame
+        The same columns: what pandas stored as an index is one of them.
+    """
+    return batch.to_pandas(ignore_metadata=True)
 
 
 def _is_parquet(path: Path) -> bool:

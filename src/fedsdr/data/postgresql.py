@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fedsdr.data.arrow_files import to_frame
 from fedsdr.data.databases import Address, select
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
@@ -76,7 +78,7 @@ class PostgresSource:
 
     def batches(
         self, columns: Sequence[str], size: int = BATCH_ROWS
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[pd.DataFrame]:
         """Read some of the columns, see `Source`.
 
         Parameters
@@ -88,7 +90,7 @@ class PostgresSource:
 
         Yields
         ------
-        RecordBatch
+        DataFrame
             With the types of the database; decimals as float64.
         """
         check_request(self.columns, columns, size)
@@ -96,13 +98,15 @@ class PostgresSource:
             cursor.execute(select(self.query, columns))
             reader = cursor.fetch_record_batch()
             try:
-                yield from rebatch(map(_plain, reader), size)
+                frames = (to_frame(_plain(batch)) for batch in reader)
+                yield from rebatch(frames, size)
             finally:
                 reader.close()
 
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
-        driver = _driver()
+        from adbc_driver_postgresql import dbapi as driver
+
         try:
             connection = driver.connect(self.address.complete())
         except driver.Error as error:
@@ -137,16 +141,6 @@ class PostgresSource:
         reasons = (reason for words, reason in FAILURES.items() if words in message)
         reason = next(reasons, "it cannot be reached")
         return f"the database {self.address.where}: {reason}"
-
-
-def _driver() -> Any:
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise InputError(
-            "reading from PostgreSQL needs a driver: install 'fedsdr[sql]'"
-        ) from None
-    return dbapi
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-import pyarrow as pa
+import pandas as pd
 
 from fedsdr.data.names import enumerate_names, require_column
 from fedsdr.exceptions import InputError
 
 #: Rows in a batch, if nothing else is said.
 BATCH_ROWS = 65536
+
+#: Size of a batch that holds all rows of any source.
+ALL_ROWS = 2**31 - 1
 
 
 class Source(Protocol):
@@ -26,11 +29,11 @@ class Source(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, None where finding out would mean to read them."""
+        """Number of rows, None where all of them would have to be read."""
 
     def batches(
         self, columns: Sequence[str], size: int = BATCH_ROWS
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[pd.DataFrame]:
         """Read some of the columns.
 
         Parameters
@@ -42,9 +45,10 @@ class Source(Protocol):
 
         Yields
         ------
-        RecordBatch
-            Of these columns, in this order. A column has one type in all batches. An
-            `InputError` that never shows a value where rows cannot be read.
+        DataFrame
+            These columns, in this order. A column is of one kind in all batches, see
+            `fedsdr.data.columns.kind_of`. An `InputError` that never shows a value
+            where rows cannot be read.
         """
 
 
@@ -71,46 +75,82 @@ def check_request(known: Sequence[str], columns: Sequence[str], size: int) -> No
         raise InputError("no columns were asked for: name at least one")
     for name in columns:
         require_column(name, "column", known)
-    counts = Counter(known)
-    twice = [name for name in dict.fromkeys(columns) if counts[name] > 1]
-    if twice:
-        raise InputError(f"two columns have the same name: {enumerate_names(twice)}")
+    check_unique(known, columns)
     if len(set(columns)) < len(columns):
         raise InputError("a column was asked for twice")
 
 
-def rebatch(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Cut batches anew, so that all but the last have the same number of rows.
+def check_unique(known: Sequence[str], columns: Iterable[str]) -> None:
+    """Refuse columns that share their name with another one.
 
     Parameters
     ----------
-    batches : iterable of RecordBatch
-        Of any length, with one schema.
+    known : sequence of str
+        All columns that there are.
+    columns : iterable of str
+        Those that are used.
+
+    Raises
+    ------
+    InputError
+        With the names that come twice.
+    """
+    counts = Counter(known)
+    twice = [name for name in dict.fromkeys(columns) if counts[name] > 1]
+    if twice:
+        raise InputError(f"two columns have the same name: {enumerate_names(twice)}")
+
+
+def rebatch(frames: Iterable[pd.DataFrame], size: int) -> Iterator[pd.DataFrame]:
+    """Cut rows anew, so that all batches but the last have the same number of them.
+
+    Parameters
+    ----------
+    frames : iterable of DataFrame
+        Of any length, with the same columns.
     size : int
         Rows in a batch.
 
     Yields
     ------
-    RecordBatch
+    DataFrame
         The same rows.
     """
-    waiting: list[pa.RecordBatch] = []
+    waiting: list[pd.DataFrame] = []
     n_waiting = 0
-    for batch in batches:
+    for frame in frames:
         start = 0
-        while n_waiting + batch.num_rows - start >= size:
+        while n_waiting + len(frame) - start >= size:
             stop = start + size - n_waiting
-            yield _join([*waiting, batch.slice(start, stop - start)])
+            yield join_frames([*waiting, frame.iloc[start:stop]])
             waiting, n_waiting, start = [], 0, stop
-        if start < batch.num_rows:
-            waiting.append(batch.slice(start))
-            n_waiting += batch.num_rows - start
+        if start < len(frame):
+            waiting.append(frame.iloc[start:])
+            n_waiting += len(frame) - start
     if waiting:
-        yield _join(waiting)
+        yield join_frames(waiting)
 
 
-def _join(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    parts = [part for part in parts if part.num_rows]
+def join_frames(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames below each other.
+
+    Parameters
+    ----------
+    parts : sequence of DataFrame
+        With the same columns, at least one frame.
+
+    Returns
+    -------
+    DataFrame
+        All rows, numbered from 0. Categories stay categories, though every part may
+        have others.
+    """
+    parts = [part for part in parts if len(part)] or list(parts[:1])
     if len(parts) == 1:
-        return parts[0]
-    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+        return parts[0].reset_index(drop=True)
+    joined = pd.concat(parts, ignore_index=True)
+    for name in joined.columns:
+        pieces = [part[name] for part in parts]
+        if all(isinstance(piece.dtype, pd.CategoricalDtype) for piece in pieces):
+            joined[name] = pd.api.types.union_categoricals(pieces)
+    return joined

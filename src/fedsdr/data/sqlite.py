@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
+import pandas as pd
 
 from fedsdr.data.databases import quote_name, select
 from fedsdr.data.names import enumerate_names
@@ -18,7 +19,7 @@ from fedsdr.data.source import BATCH_ROWS, check_request
 from fedsdr.exceptions import InputError
 
 # Of the aggregate query that looks at types: SQLite allows 2000 columns in a result.
-COLUMNS_A_QUERY = 500
+COLUMNS_PER_QUERY = 500
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +41,7 @@ class SqliteSource:
     path: Path
     query: str
     columns: tuple[str, ...] = field(init=False)
-    _types: dict[str, pa.DataType] = field(default_factory=dict, init=False)
+    _kinds: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if not self.path.is_file():
@@ -59,7 +60,7 @@ class SqliteSource:
 
     def batches(
         self, columns: Sequence[str], size: int = BATCH_ROWS
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[pd.DataFrame]:
         """Read some of the columns, see `Source`.
 
         Parameters
@@ -71,24 +72,19 @@ class SqliteSource:
 
         Yields
         ------
-        RecordBatch
+        DataFrame
             Numbers as float64, anything else as text.
         """
         check_request(self.columns, columns, size)
         with self._connect() as connection:
-            # One transaction, so that types and rows are of the same moment.
+            # One transaction, so that kinds and rows are of the same moment.
             connection.execute("BEGIN")
-            schema = pa.schema(self._learn_types(connection, columns))
+            kinds = self._learn_kinds(connection, columns)
             cursor = connection.execute(select(self.query, columns))
             while rows := cursor.fetchmany(size):
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        _as_array(values, kind)
-                        for values, kind in zip(
-                            zip(*rows, strict=True), schema.types, strict=True
-                        )
-                    ],
-                    schema=schema,
+                entries = zip(columns, zip(*rows, strict=True), strict=True)
+                yield pd.DataFrame(
+                    {name: _as_column(values, kinds[name]) for name, values in entries}
                 )
 
     @contextmanager
@@ -101,14 +97,14 @@ class SqliteSource:
         except sqlite3.Error as error:
             raise InputError(_explain(self.path, error)) from None
 
-    def _learn_types(
+    def _learn_kinds(
         self, connection: sqlite3.Connection, columns: Sequence[str]
-    ) -> list[tuple[str, pa.DataType]]:
+    ) -> dict[str, str]:
         """Ask the database which columns are numbers, in every one of their entries."""
-        types: dict[str, pa.DataType] = {}
+        kinds: dict[str, str] = {}
         blobs: list[str] = []
-        for start in range(0, len(columns), COLUMNS_A_QUERY):
-            names = columns[start : start + COLUMNS_A_QUERY]
+        for start in range(0, len(columns), COLUMNS_PER_QUERY):
+            names = columns[start : start + COLUMNS_PER_QUERY]
             sums = ", ".join(
                 f"total(typeof({quoted}) = 'text'), total(typeof({quoted}) = 'blob')"
                 for quoted in map(quote_name, names)
@@ -117,27 +113,26 @@ class SqliteSource:
             counts = connection.execute(query).fetchone()
             for place, name in enumerate(names):
                 texts, raw = counts[2 * place : 2 * place + 2]
-                types[name] = pa.string() if texts else pa.float64()
+                kinds[name] = "text" if texts else "number"
                 blobs += [name] if raw else []
         if blobs:
             raise InputError(
                 f"neither numbers nor text: {enumerate_names(blobs)}. Leave them out"
             )
         for name in columns:
-            if self._types.setdefault(name, types[name]) != types[name]:
+            if self._kinds.setdefault(name, kinds[name]) != kinds[name]:
                 raise InputError(
                     f"the database was changed while it was read: '{name}' has become "
                     "another type"
                 )
-        return list(types.items())
+        return kinds
 
 
-def _as_array(values: tuple[object, ...], kind: pa.DataType) -> pa.Array:
-    if kind == pa.string():
+def _as_column(values: tuple[object, ...], kind: str) -> pd.Series:
+    if kind == "text":
         texts = [None if value is None else str(value) for value in values]
-        return pa.array(texts, kind)
-    numbers = [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
-    return pa.array(numbers, kind)
+        return pd.Series(texts, dtype=str)
+    return pd.Series(np.array(values, dtype=np.float64))
 
 
 def _explain(path: Path, error: sqlite3.Error) -> str:

@@ -1,19 +1,27 @@
-"""Rows read from a file, with their response and their sites."""
+"""Rows with their response and their sites, read at once or in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from numpy.typing import NDArray
 
-from fedsdr.data.column_roles import (
+from fedsdr.arrays import Matrix
+from fedsdr.data.column_roles import choose_features
+from fedsdr.data.columns import (
     check_complete,
     check_response,
-    choose_features,
-    to_numbers,
+    kind_of,
+    not_numbers,
+    not_numbers_error,
+    to_matrix,
+    to_response,
 )
-from fedsdr.data.frames import read_frame
+from fedsdr.data.opening import open_file
+from fedsdr.data.source import ALL_ROWS, BATCH_ROWS, Source
 from fedsdr.exceptions import InputError
 
 
@@ -75,19 +83,72 @@ def read_table(
         columns and what to do, and never shows a value.
     """
     path = Path(path)
-    frame = read_frame(path, as_text=site_column)
-    names = [str(name) for name in frame.columns]
-    features = choose_features(names, target, site_column, columns, drop)
+    source = open_file(path)
+    features = choose_features(source.columns, target, site_column, columns, drop)
+    labels = [] if site_column is None else [site_column]
+    if labels:
+        source = open_file(path, frozenset(labels))
+    used = [*features, target, *labels]
+    frame = next(source.batches(used, ALL_ROWS), pd.DataFrame(columns=used))
     if len(frame) < 2:
         found = "no rows" if frame.empty else "a single row"
         raise InputError(f"{path} has {found}: there is nothing to compare")
-    check_response(frame[target])
-    X = to_numbers(frame[features])
-    labels = [] if site_column is None else [site_column]
+    check_response(target, [frame[target]])
+    X = pd.DataFrame(to_matrix(frame[features]), columns=features)
     check_complete(pd.concat([X, frame[[target, *labels]]], axis=1))
     return Table(
         X=X,
         y=frame[target],
         sites=None if site_column is None else frame[site_column].astype(str),
-        unnamed=names.count(""),
+        unnamed=source.columns.count(""),
     )
+
+
+def read_rows(
+    source: Source, columns: Sequence[str], target: str, size: int = BATCH_ROWS
+) -> Iterator[tuple[Matrix, NDArray[Any]]]:
+    """Read covariates and response, batch by batch.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows are.
+    columns : sequence of str
+        Covariates: numbers or truth values.
+    target : str
+        Response: numbers, text, truth values or categories.
+    size : int, default=65536
+        Rows in a batch.
+
+    Yields
+    ------
+    X : ndarray of shape (n_rows, n_features), float64
+        Covariates of one batch; missing values as NaN.
+    y : ndarray of shape (n_rows,)
+        Its responses, see `to_response`.
+
+    Raises
+    ------
+    InputError
+        Naming every column that is not numbers, with the number of entries that are
+        not where these are few; and for a target that is numbers but for a few words,
+        unless the source declares it text.
+    """
+    columns = list(columns)
+    declared = target in getattr(source, "text", ())
+    for number, batch in enumerate(source.batches([*columns, target], size)):
+        others = not_numbers(batch[columns])
+        if others:
+            raise not_numbers_error({name: _pieces(source, name) for name in others})
+        if number == 0 and kind_of(batch[target]) == "text" and not declared:
+            # Among all rows: the first ones may look like words, or like numbers.
+            check_response(target, _pieces(source, target))
+        try:
+            y = to_response(batch[target])
+        except InputError as error:
+            raise InputError(f"the target '{target}' {error}") from None
+        yield to_matrix(batch[columns]), y
+
+
+def _pieces(source: Source, name: str) -> Iterator[pd.Series]:
+    return (batch[name] for batch in source.batches([name]))

@@ -1,4 +1,4 @@
-"""Public data sets: read from a folder, or fetched from OpenML."""
+"""Public data sets: read from a folder, or fetched from OpenML where it has them."""
 
 from fedsdr.datasets.communities import load_communities
 from fedsdr.datasets.credit import load_credit_default

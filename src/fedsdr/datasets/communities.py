@@ -18,33 +18,33 @@ ORIGIN = Origin(
     shape=(1_994, 122),
     total=74_805.9,
     response=474.53,
-    # Some copies have the one gap of a column filled, in a state that is left out.
+    # In some copies one missing value is filled in, in a state that is left out.
     slack=0.3,
 )
 
 
 def load_communities(min_rows: int = 81) -> Dataset:
-    """Load communities within the United States and their violent crimes.
+    """Load communities in the United States and their rates of violent crimes.
 
     Parameters
     ----------
     min_rows : int, default=81
-        States with fewer communities are left out. The paper takes those with more
-        than 80.
+        States with fewer communities are left out. The paper uses states with more
+        than 80 communities.
 
     Returns
     -------
     Dataset
-        Predictors that have no gap in the states taken (by default 100, for 1,066
-        communities in 7 states), violent crimes per 100,000 people, states as sites.
-        All numbers are scaled to [0, 1].
+        Predictors without missing values in these states (by default 100, for 1,066
+        communities in 7 states), violent crimes per 100,000 people as the response, and
+        states as sites. All numbers are scaled to [0, 1].
 
     Notes
     -----
     Read from ``communities_crime/communities.data`` and ``communities.names`` in the
     folder that the environment variable ``FEDSDR_DATA`` names; if it is not set,
-    fetched from OpenML. Licence: CC BY 4.0. Among the predictors are shares of people
-    by race: study models of this response with that in mind.
+    fetched from OpenML. Licence: CC BY 4.0. The predictors include shares of people by
+    race: models of this response must be judged with this in mind.
 
     References
     ----------
@@ -72,7 +72,7 @@ def load_communities(min_rows: int = 81) -> Dataset:
     ORIGIN.check(X, y)
     large = states.groupby(states).transform("size") >= min_rows
     if not large.any():
-        raise InputError(f"no state has {min_rows} communities: choose fewer")
+        raise InputError(f"no state has {min_rows} communities: lower min_rows")
     X = X[large].dropna(axis="columns").reset_index(drop=True)
     y, states = y[large].reset_index(drop=True), states[large].reset_index(drop=True)
     return Dataset(ORIGIN.name, X, y, states)

@@ -29,7 +29,7 @@ def load_credit_default() -> Dataset:
     -------
     Dataset
         30,000 clients, 23 attributes; y is 1 for the 6,636 who defaulted. There are no
-        natural sites: `fedsdr.downstream.dirichlet_sites` deals the rows out.
+        natural sites: `fedsdr.downstream.dirichlet_sites` assigns rows to sites.
 
     Notes
     -----
@@ -49,8 +49,8 @@ def load_credit_default() -> Dataset:
         (table,) = ORIGIN.fetch()
     else:
         table = pd.read_csv(ORIGIN.file(folder, "data.csv.gz", "data.csv"))
-    # Copies differ in the names of columns, not in their order; some have a number of
-    # the row in front.
+    # Copies differ in the names of columns, not in their order; some have a row number
+    # in the first column.
     table = table.iloc[:, -len(COLUMNS) - 1 :].apply(pd.to_numeric)
     X = table.iloc[:, :-1].astype(float).set_axis(list(COLUMNS), axis="columns")
     y = table.iloc[:, -1].astype(int).rename("default")

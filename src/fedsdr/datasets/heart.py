@@ -22,7 +22,7 @@ ORIGIN = Origin(
 
 
 def load_heart_disease() -> Dataset:
-    """Load patients of four hospitals and whether their coronary arteries are narrowed.
+    """Load patients of four hospitals and their diagnoses of heart disease.
 
     Returns
     -------
@@ -32,10 +32,10 @@ def load_heart_disease() -> Dataset:
 
     Notes
     -----
-    Read from ``heart_disease/processed.*.data``, a file a hospital, in the folder that
-    the environment variable ``FEDSDR_DATA`` names. It is not fetched: we know
-    of no copy of all four hospitals on OpenML. Cholesterol of 0, as of all
-    Swiss patients, means that it was not measured; it is left as it is. Attributes
+    Read from ``heart_disease/processed.*.data``, one file per hospital, in the folder
+    that the environment variable ``FEDSDR_DATA`` names. It is not fetched: we know of
+    no copy of all four hospitals on OpenML. A cholesterol of 0, as for all Swiss
+    patients, means that it was not measured; the value is not changed. Attributes
     ``slope``, ``ca`` and ``thal`` are mostly missing outside Cleveland. Licence: CC BY
     4.0; the donors ask to be named in publications.
 

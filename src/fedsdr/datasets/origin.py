@@ -1,4 +1,4 @@
-"""Where public data sets come from, and whether they are what they should be."""
+"""Find or fetch public data sets, and compare them with the published ones."""
 
 import os
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ import pandas as pd
 
 from fedsdr.exceptions import InputError
 
-#: Environment variable that names a folder with a folder a data set.
+#: Environment variable that names a folder with one folder per data set.
 VARIABLE = "FEDSDR_DATA"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """Rows, what they are about, and who holds them.
+    """A public data set.
 
     Parameters
     ----------
     name : str
-        What the data set is called.
+        Name of the data set.
     X : pandas.DataFrame of shape (n_rows, n_features)
-        Predictors; gaps are NaN where the set has any.
+        Predictors; missing values are NaN.
     y : pandas.Series of length n_rows
         Response.
     sites : pandas.Series of length n_rows or None
-        Site of each row; None where the data set has no natural sites.
+        Site of each row; None if the data set has no natural sites.
     """
 
     name: str
@@ -38,26 +38,26 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A data set in a folder and at OpenML, and what tells it from a changed copy.
+    """Locations of a data set, and its shape and sums, which detect changed copies.
 
     Parameters
     ----------
     name : str
-        What it is called in messages.
+        Name of the data set in messages.
     folder : str
-        Its folder within the one that `VARIABLE` names.
+        Folder of the data set within the one that `VARIABLE` names.
     openml : tuple of int
-        Identifiers at OpenML, one a table; none if it is not there.
+        Identifiers at OpenML, one per table; empty if OpenML does not have it.
     page : str
-        Where it is described and can be downloaded by hand.
+        Address of the page that describes the data set and offers it for download.
     shape : tuple (n_rows, n_features)
-        Of the predictors.
+        Shape of the predictors.
     total : float
-        Sum of all predictors, gaps left out.
+        Sum of all predictors, without missing values.
     response : float
         Sum of the response.
     slack : float, default=0.0
-        By how much the sum of the predictors may differ.
+        Difference allowed in the sum of the predictors.
     """
 
     name: str
@@ -70,18 +70,18 @@ class Origin:
     slack: float = 0.0
 
     def local(self) -> Path | None:
-        """Find the folder of the data set.
+        """Return the folder of the data set.
 
         Returns
         -------
         Path or None
-            None if `VARIABLE` is not set.
+            The folder; None if `VARIABLE` is not set.
         """
         root = os.environ.get(VARIABLE)
         return Path(root) / self.folder if root else None
 
     def required(self) -> Path:
-        """Find the folder of a data set that cannot be fetched.
+        """Return the folder of a data set that cannot be fetched.
 
         Returns
         -------
@@ -102,14 +102,14 @@ class Origin:
         Parameters
         ----------
         folder : Path
-            Where to look.
+            Folder to search.
         *names : str
-            What it may be called.
+            Possible names of the file.
 
         Returns
         -------
         Path
-            The first that is there.
+            The first of these files that exists.
         """
         for name in names:
             if (folder / name).is_file():
@@ -117,16 +117,16 @@ class Origin:
         raise InputError(
             f"{VARIABLE} is set, but {folder} has no file {' or '.join(names)}: "
             f"download {self.name} from {self.page} into it, or unset {VARIABLE} to "
-            "have it fetched from OpenML"
+            "fetch it from OpenML"
         )
 
     def fetch(self) -> list[pd.DataFrame]:
-        """Fetch the tables from OpenML; scikit-learn keeps them for the next time.
+        """Fetch the tables from OpenML; scikit-learn caches them.
 
         Returns
         -------
         list of pandas.DataFrame
-            With all columns, the response among them.
+            Tables with all columns, including the response.
         """
         from sklearn.datasets import fetch_openml
 
@@ -139,11 +139,11 @@ class Origin:
             raise InputError(
                 f"{self.name} could not be fetched from OpenML "
                 f"({type(error).__name__}): try again when online, or download it from "
-                f"{self.page} and let {VARIABLE} name the folder above {self.folder}/"
+                f"{self.page} and set {VARIABLE} to the folder above {self.folder}/"
             ) from error
 
     def check(self, X: pd.DataFrame, y: Any) -> None:
-        """Refuse rows that are not those of the published data set.
+        """Check that rows are those of the published data set.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ ORIGIN = Origin(
 
 
 def load_wine_quality() -> Dataset:
-    """Load Portuguese vinho verde, red and white, and how tasters marked it.
+    """Load red and white Portuguese vinho verde, and the marks of tasters.
 
     Returns
     -------
@@ -30,8 +30,8 @@ def load_wine_quality() -> Dataset:
     -----
     Read from ``wine_quality/winequality-red.csv`` and ``winequality-white.csv`` in the
     folder that the environment variable ``FEDSDR_DATA`` names; if it is not set,
-    fetched from OpenML, where the marks of white wines are numbered from 1 and are put
-    back. Licence: CC BY 4.0.
+    fetched from OpenML, where the marks of white wines are numbered from 1; they are
+    shifted to the original marks. Licence: CC BY 4.0.
 
     References
     ----------
@@ -46,7 +46,7 @@ def load_wine_quality() -> Dataset:
         tables = [pd.read_csv(file, sep=";") for file in files]
     tables = [table.apply(pd.to_numeric).astype(float) for table in tables]
     marks = [table.iloc[:, -1] for table in tables]
-    # The lowest mark of either colour is 3, whatever the classes are called.
+    # The lowest mark of either colour is 3; OpenML numbers the classes differently.
     y = pd.concat([own - own.min() + 3.0 for own in marks], ignore_index=True)
     names = list(tables[0].columns[:-1])
     parts = [table.iloc[:, :-1].set_axis(names, axis="columns") for table in tables]

@@ -16,7 +16,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from fedsdr.downstream.scores import relative_error, site_accuracy
-from fedsdr.downstream.splits import Rows, site_splits, take_rows
+from fedsdr.downstream.splits import RowNumbers, site_splits, take_rows
+from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.rows.memory_rows import group_by_site
@@ -105,7 +106,7 @@ def compare_downstream(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """What every repeat is told."""
+    """What every repeat has to know."""
 
     X: Any
     y: Any
@@ -120,9 +121,9 @@ def _one_repeat(
     models: Mapping[str, Any], task: _Task, repeat: int, generator: np.random.Generator
 ) -> list[dict[str, Any]]:
     labels = task.sites(generator) if callable(task.sites) else task.sites
-    sites = np.asarray(labels)
-    splits = site_splits(sites, test_size=task.test_size, random_state=generator)
+    splits = site_splits(labels, test_size=task.test_size, random_state=generator)
     train, test = next(splits)
+    sites = np.asarray(labels)
     actual, tested = np.asarray(take_rows(task.y, test)), sites[test]
     records: list[dict[str, Any]] = []
     for model_name, model in models.items():
@@ -137,7 +138,7 @@ def _one_repeat(
 
 
 def _predict(
-    model: Any, task: _Task, sites: NDArray[Any], train: Rows, test: Rows
+    model: Any, task: _Task, sites: NDArray[Any], train: RowNumbers, test: RowNumbers
 ) -> NDArray[Any]:
     X, y = take_rows(task.X, train), take_rows(task.y, train)
     with config_context(enable_metadata_routing=True):
@@ -150,7 +151,7 @@ def _predict(
 
 def _takes_sites(model: Any, method: str) -> bool:
     if method == "fit":
-        # A part that takes labels and was not told to ask for them shall make
+        # A part that takes labels and was not set to ask for them shall make
         # scikit-learn complain; without labels it would take all rows for one site's.
         parts = (model, *model.get_params(deep=True).values())
         if any(has_fit_parameter(part, "sites") for part in parts):
@@ -165,8 +166,5 @@ def _measure(scoring: Any, model: Any) -> tuple[str, Measure]:
         scoring = "accuracy" if is_classifier(model) else "relative_error"
     if callable(scoring):
         return getattr(scoring, "__name__", "score"), scoring
-    if scoring not in MEASURES:
-        raise InputError(
-            f"scoring must be one of {tuple(MEASURES)} or a function, got {scoring!r}"
-        )
+    check_choice("scoring, unless it is a function,", scoring, tuple(MEASURES))
     return scoring, MEASURES[scoring]

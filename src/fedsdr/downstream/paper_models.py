@@ -1,7 +1,7 @@
 """The models that the paper compares on real data."""
 
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -12,13 +12,14 @@ from fedsdr import FedPCA, FedSVD
 from fedsdr.downstream.per_site import PerSite
 from fedsdr.downstream.pipeline import reduced_model
 from fedsdr.estimators import FedSSIR
+from fedsdr.estimators.checks import check_choice
 from fedsdr.exceptions import InputError
 
-Task = Literal["classification", "regression"]
+TaskName = Literal["classification", "regression"]
 
 
 def downstream_models(
-    task: Task,
+    task: TaskName,
     n_directions: Any = 1,
     *,
     n_components: int | None = None,
@@ -42,9 +43,9 @@ def downstream_models(
     Returns
     -------
     dict of str to estimator
-        "M1": one model on the rows of all sites together. "M2": one model a site. "M3",
-        "M4", "M5": reduction by `FedSSIR`, `FedPCA`, `FedSVD`, then one model a site on
-        the reduced variables. All but M1 take ``sites`` in fit and predict.
+        "M1": one model on the rows of all sites together. "M2": one model per site.
+        "M3", "M4", "M5": reduction by `FedSSIR`, `FedPCA`, `FedSVD`, then one model per
+        site on the reduced variables. All but M1 take ``sites`` in fit and predict.
 
     Notes
     -----
@@ -76,9 +77,8 @@ def downstream_models(
     }
 
 
-def _default_model(task: Task) -> Any:
+def _default_model(task: TaskName) -> Any:
+    check_choice("task", task, get_args(TaskName))
     if task == "regression":
         return LinearRegression()
-    if task == "classification":
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    raise InputError(f"task must be 'classification' or 'regression', got {task!r}")
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

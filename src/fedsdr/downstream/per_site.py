@@ -1,6 +1,5 @@
-"""One model a site."""
+"""One model per site."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -15,15 +14,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fedsdr.downstream.splits import take_rows
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, describe_site
+from fedsdr.estimators.checks import check_choice
+from fedsdr.exceptions import (
+    InputError,
+    SiteError,
+    SiteWarning,
+    describe_site,
+    warn_user,
+)
 from fedsdr.rows.memory_rows import group_by_site
 
 UNSEEN = ("error", "pooled")
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+AnyMethod = TypeVar("AnyMethod", bound=Callable[..., Any])
 
 
-def _wraps(method: str) -> Callable[[Method], Method]:
+def _wraps(method: str) -> Callable[[AnyMethod], AnyMethod]:
     return available_if(lambda self: hasattr(self.estimator, method))
 
 
@@ -76,14 +82,14 @@ class PerSite(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar = {"sites": True}
     __metadata_request__predict: ClassVar = {"sites": True}
     __metadata_request__predict_proba: ClassVar = {"sites": True}
-    __metadata_request__score: ClassVar = {"sites": True}
+    __metadata_request__score: ClassVar = {"sites": True, "sample_weight": True}
 
     def __init__(self, estimator: Any, *, unseen: Any = "error") -> None:
         self.estimator = estimator
         self.unseen = unseen
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
-        """Fit one model a site.
+        """Fit one model per site.
 
         Parameters
         ----------
@@ -99,8 +105,7 @@ class PerSite(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         PerSite
             Itself, fitted.
         """
-        if self.unseen not in UNSEEN:
-            raise InputError(f"unseen must be one of {UNSEEN}, got {self.unseen!r}")
+        check_choice("unseen", self.unseen, UNSEEN)
         X, y = self._validate(X, y)
         self.models_ = {
             label: self._fit_one(take_rows(X, rows), y[rows], label)
@@ -205,7 +210,7 @@ class PerSite(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if is_classifier(self) and len(np.unique(y)) == 1:
             outcome = "its model always predicts this class"
             text = describe_site(label, "has one class in its rows", outcome)
-            warnings.warn(text, SiteWarning, stacklevel=4)
+            warn_user(text, SiteWarning)
             return DummyClassifier(strategy="most_frequent").fit(X, y)
         try:
             return clone(self.estimator).fit(X, y)

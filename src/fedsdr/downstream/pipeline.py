@@ -1,6 +1,7 @@
 """Pipelines through which the labels of sites find their way."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Self
 
 from sklearn import config_context
@@ -9,11 +10,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from fedsdr.downstream.per_site import Method, PerSite
+from fedsdr.downstream.per_site import AnyMethod, PerSite
 
 
-def _ends_in(method: str) -> Callable[[Method], Method]:
-    return available_if(lambda self: hasattr(self.steps[-1][1], method))
+def _has(name: str) -> Callable[[AnyMethod], AnyMethod]:
+    """Offer a method where the pipeline of scikit-learn offers it."""
+    return available_if(lambda self: hasattr(super(SitePipeline, self), name))
+
+
+def _with_routing(name: str) -> Any:
+    """Let a method of the pipeline run with metadata routing."""
+
+    @_has(name)
+    @wraps(getattr(Pipeline, name))
+    def method(self: Any, *args: Any, **params: Any) -> Any:
+        with config_context(enable_metadata_routing=True):
+            return getattr(super(SitePipeline, self), name)(*args, **params)
+
+    return method
 
 
 class SitePipeline(Pipeline):  # type: ignore[misc]
@@ -33,10 +47,11 @@ class SitePipeline(Pipeline):  # type: ignore[misc]
     Notes
     -----
     The only difference from `sklearn.pipeline.Pipeline` is that metadata routing is on
-    while one of the methods below runs, whatever scikit-learn's global setting. A step
-    asks for labels by ``set_fit_request(sites=True)``, which `reduced_model` does for
-    its reducer; `PerSite` asks by itself. What wraps a pipeline, such as
-    `sklearn.model_selection.GridSearchCV`, needs
+    while one of its methods runs, whatever scikit-learn's global setting. `PerSite` and
+    all reducers of fedsdr ask for labels by themselves. Any other step whose fit has a
+    parameter ``sites`` asks by ``set_fit_request(sites=True)``, which scikit-learn
+    allows while routing is on; `reduced_model` does that for its reducer. What wraps a
+    pipeline, such as `sklearn.model_selection.GridSearchCV`, needs
     ``sklearn.set_config(enable_metadata_routing=True)`` to pass ``sites`` on.
 
     Examples
@@ -73,7 +88,7 @@ class SitePipeline(Pipeline):  # type: ignore[misc]
             super().fit(X, y, **params)
         return self
 
-    @_ends_in("predict")
+    @_has("predict")
     def predict(self, X: Any, **params: Any) -> Any:
         """Transform rows and predict them.
 
@@ -92,7 +107,7 @@ class SitePipeline(Pipeline):  # type: ignore[misc]
         with config_context(enable_metadata_routing=True):
             return super().predict(X, **params)
 
-    @_ends_in("predict_proba")
+    @_has("predict_proba")
     def predict_proba(self, X: Any, **params: Any) -> Any:
         """Transform rows and predict their probabilities.
 
@@ -111,7 +126,7 @@ class SitePipeline(Pipeline):  # type: ignore[misc]
         with config_context(enable_metadata_routing=True):
             return super().predict_proba(X, **params)
 
-    @_ends_in("score")
+    @_has("score")
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """Transform rows and score the model on them.
 
@@ -131,6 +146,14 @@ class SitePipeline(Pipeline):  # type: ignore[misc]
         """
         with config_context(enable_metadata_routing=True):
             return float(super().score(X, y, **params))
+
+    fit_transform = _with_routing("fit_transform")
+    fit_predict = _with_routing("fit_predict")
+    transform = _with_routing("transform")
+    inverse_transform = _with_routing("inverse_transform")
+    predict_log_proba = _with_routing("predict_log_proba")
+    decision_function = _with_routing("decision_function")
+    score_samples = _with_routing("score_samples")
 
 
 def reduced_model(reducer: Any, model: Any) -> SitePipeline:

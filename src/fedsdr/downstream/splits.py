@@ -11,7 +11,7 @@ from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.rows.memory_rows import group_by_site
 
-Rows = NDArray[np.intp]
+RowNumbers = NDArray[np.intp]
 
 
 def site_splits(
@@ -20,7 +20,7 @@ def site_splits(
     n_repeats: int = 1,
     test_size: float = 0.5,
     random_state: Any = None,
-) -> Iterator[tuple[Rows, Rows]]:
+) -> Iterator[tuple[RowNumbers, RowNumbers]]:
     """Split the rows of every site at random into training and test rows.
 
     Parameters
@@ -136,7 +136,7 @@ def _draw_shares(
     return weights / weights.sum()
 
 
-def take_rows(values: Any, rows: Rows) -> Any:
+def take_rows(values: Any, rows: RowNumbers) -> Any:
     """Take rows, and leave a data frame a data frame.
 
     Parameters

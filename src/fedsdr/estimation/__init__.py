@@ -1,4 +1,4 @@
-"""On the variables selected: directions, and variables that were missed."""
+"""Estimation of directions on the selected variables, and search for missed ones."""
 
 from fedsdr.estimation.directions import (
     Estimate,

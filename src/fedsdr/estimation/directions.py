@@ -1,4 +1,4 @@
-"""Directions on the variables that were selected, and variables that were missed."""
+"""Estimate directions on the selected variables, and add variables that were missed."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from fedsdr.method import Method, Universal
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries.summary import Summary
 
-# Generalised eigenvectors are sought where sigma exceeds this, relative to its largest
-# eigenvalue: duplicated columns share their coefficient instead of failing.
+# Generalised eigenvectors are computed on eigenvectors of sigma whose eigenvalue,
+# relative to the largest one, exceeds this: duplicated columns share their coefficient.
 RANGE = 1e-10
 # Expected number of noise variables among the additions of a fit.
 ADDITIONS = 0.3
@@ -26,9 +26,9 @@ class Estimate:
     Parameters
     ----------
     directions : ndarray of shape (n_features, n_directions)
-        Basis of the central subspace, zero off the support.
+        Basis of the central subspace, with zeros outside the support.
     support : ndarray of int
-        Selected variables.
+        Indices of the selected variables.
     eigenvalues : ndarray of shape (n_directions,)
         Share of each direction's variance that y explains, descending.
     """
@@ -46,14 +46,14 @@ def estimate(total: Summary, solution: Solution, method: Method) -> Estimate:
     total : Summary
         Sums over all sites, columns on a common scale.
     solution : Solution
-        Of eq2.10, with K directions.
+        Solution of eq2.10 with K directions.
     method : Method
-        Says how to refit.
+        Parameters of the fit, of which `refit` is used.
 
     Returns
     -------
     Estimate
-        With at most K directions.
+        At most K directions.
     """
     k, support, second = solution.n_directions, solution.active, None
     if method.refit is True and isinstance(method.penalty, Universal):
@@ -82,14 +82,14 @@ def leading_directions(
     sigma, kernel : ndarray of shape (d, d)
         Covariances of x and of E[x | y]; sigma may be singular.
     n_directions : int
-        How many eigenvectors; fewer come back when sigma has a smaller rank.
+        Number of eigenvectors; fewer are returned if sigma has a smaller rank.
 
     Returns
     -------
     directions : ndarray of shape (d, n_directions)
-        With :math:`T V = \Sigma V \Lambda` and :math:`V' \Sigma V = I`.
+        Matrix V with :math:`T V = \Sigma V \Lambda` and :math:`V' \Sigma V = I`.
     eigenvalues : ndarray of shape (rank,)
-        All of them, descending.
+        All eigenvalues, descending.
     """
     values, vectors = np.linalg.eigh(sigma)
     kept = values > RANGE * max(values[-1], 0.0)
@@ -113,7 +113,7 @@ def refit_directions(
     support : array-like of bool or of int
         Mask or indices of the variables to use.
     n_directions : int
-        K; fewer come back when there are fewer variables.
+        Dimension K; fewer directions are returned if there are fewer variables.
     penalty : float, optional
         Second, smaller penalty for eq2.10 on these variables (a relaxed lasso). Plain
         SIR if not given.
@@ -121,10 +121,10 @@ def refit_directions(
     Returns
     -------
     directions : ndarray of shape (n_features, n_directions)
-        Zero off the support. The oracle of a simulation is this, on the true
-        variables.
+        Directions, with zeros outside the support. With the true variables as the
+        support this is the oracle of a simulation.
     eigenvalues : ndarray
-        Of plain SIR on these variables, descending.
+        Eigenvalues of plain SIR on these variables, descending.
     """
     chosen = np.asarray(support)
     if chosen.size == 0 or (chosen.dtype == bool and not chosen.any()):
@@ -141,7 +141,7 @@ def refit_directions(
 
 
 def orthonormal(directions: Matrix) -> Matrix:
-    """Orthonormalise columns from left to right, with signs fixed by a rule.
+    """Orthonormalise columns from left to right, with a fixed choice of signs.
 
     Parameters
     ----------
@@ -151,12 +151,12 @@ def orthonormal(directions: Matrix) -> Matrix:
     Returns
     -------
     ndarray of shape (d, K)
-        Same span; zero rows stay exactly zero, the entry of largest size in every
-        column is positive.
+        Columns with the same span. Zero rows stay exactly zero, and the entry of
+        largest absolute value in every column is positive.
     """
     rows = np.flatnonzero(directions.any(axis=1))
     basis = np.zeros_like(directions)
-    # Each column to its own length first, so that tiny units do not underflow.
+    # Columns are scaled first, so that very small entries do not underflow.
     lengths = np.abs(directions).max(axis=0)
     basis[rows] = np.linalg.qr(directions[rows] / lengths)[0]
     largest = basis[np.abs(basis).argmax(axis=0), np.arange(basis.shape[1])]
@@ -166,34 +166,34 @@ def orthonormal(directions: Matrix) -> Matrix:
 def add_missed_variables(
     summary: Summary, support: np.ndarray, n_directions: int
 ) -> np.ndarray:
-    r"""Add variables that raise the eigenvalues by more than chance.
+    r"""Add variables that raise the eigenvalues by more than noise would.
 
     Parameters
     ----------
     summary : Summary
         Sums over all sites.
     support : ndarray of int
-        Variables selected so far.
+        Indices of the variables selected so far.
     n_directions : int
-        K.
+        Dimension K.
 
     Returns
     -------
     ndarray of int
-        Support with the additions, ascending.
+        Support including the added variables, ascending.
 
     Notes
     -----
     With A selected, a noise variable j adds about
     :math:`c_k \chi^2_1 / (N - m)` to :math:`\lambda_k`, with
     :math:`c_k = (\omega - \lambda_k) / (1 - \varphi / \lambda_k)`, :math:`\varphi` the
-    noise floor and :math:`\omega = \sum_b w_b^2 / \sum_b w_b` the weight that the
-    functions of the kernel have (1 for slices, about 0.6 for the smooth kernel). We
-    take no :math:`c_k` under 1: where a direction is strong, a variable that is more
-    than noise may still add more noise to the direction than it explains. The best j is
-    added while its gain exceeds what the best of d noise variables would exceed 0.3
-    times in a fit, on average. The gains of all j come from one batch of bordered
-    matrices.
+    noise floor and :math:`\omega = \sum_b w_b^2 / \sum_b w_b` the mean weight of the
+    functions of the kernel (1 for slices, about 0.6 for the smooth kernel). Values of
+    :math:`c_k` below 1 are replaced by 1: if a direction is strong, a variable that is
+    more than noise may still add more noise to the direction than it explains. The best
+    j is added while its gain exceeds a threshold that, on average, 0.3 of d noise
+    variables exceed in a fit. The gains of all j are computed from one batch of
+    bordered matrices.
     """
     support = np.sort(support)
     limit = min(summary.n_features, max(summary.n_rows // 10, support.size))
@@ -209,7 +209,7 @@ def add_missed_variables(
 
 
 def _gain_of_noise(summary: Summary, values: Matrix) -> float:
-    """Quantile of a weighted sum of chi-squares, by matching two moments."""
+    """Return a quantile of a weighted sum of chi-squares, by matching two moments."""
     share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
     free, squared = summary.freedom, summary.freedom_squared
     spread = (squared / free if free > 0 else 1.0) - values
@@ -223,7 +223,7 @@ def _gain_of_noise(summary: Summary, values: Matrix) -> float:
 def _gains(
     summary: Summary, support: np.ndarray, n_directions: int
 ) -> tuple[np.ndarray, Matrix, Matrix]:
-    """Compute by how much each other variable raises the K leading eigenvalues."""
+    """Compute how much each other variable raises the K leading eigenvalues."""
     others = np.setdiff1d(np.arange(summary.n_features), support)
     sigma, kernel = summary.sigma, summary.kernel
     inside, across = np.ix_(support, support), np.ix_(support, others)

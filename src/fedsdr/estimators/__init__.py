@@ -1,7 +1,26 @@
 """scikit-learn estimators of sliced inverse regression."""
 
+from typing import Any
+
 from fedsdr.estimators.fed_ssir import FedSSIR
 from fedsdr.estimators.sir import SIR
 from fedsdr.estimators.ssir import SSIR
 
 __all__ = ["SIR", "SSIR", "FedSSIR"]
+
+#: Names that version 0.1 had here, and that are at the top of the package now.
+_MOVED = ("FedPCA", "FedSVD", "LassoSIR", "SSIRCV")
+
+
+def __getattr__(name: str) -> Any:
+    """Find estimators where version 0.1 had them, with a warning until version 0.3."""
+    if name not in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import fedsdr
+    from fedsdr.exceptions import warn_user
+
+    warn_user(
+        f"import {name} from fedsdr; version 0.3 removes fedsdr.estimators.{name}",
+        FutureWarning,
+    )
+    return getattr(fedsdr, name)

@@ -1,7 +1,7 @@
-"""Checks of what users pass: options, numbers, columns.
+"""Checks of the arguments of users: options, numbers, columns.
 
-Every complaint is an `InputError` that names the parameter, what it may be and what it
-was, so that the message alone is enough to mend the call.
+Every error is an `InputError` that names the parameter, the allowed values and the
+value given, so that the call can be corrected from the message alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,14 +23,14 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     name : str
         Name of the parameter.
     value : object
-        As the user passed it.
+        Value that the user passed.
     choices : sequence of str or bool
-        All values that are allowed.
+        All allowed values.
 
     Raises
     ------
     InputError
-        Naming the choices, and the one that was probably meant.
+        For any other value; the error names the choices and the closest one.
 
     Examples
     --------
@@ -65,24 +65,24 @@ def check_number(
     name : str
         Name of the parameter.
     value : object
-        As the user passed it.
+        Value that the user passed.
     kind : type, default=numbers.Real
-        `numbers.Integral` for whole numbers, `numbers.Real` for any.
+        `numbers.Integral` for whole numbers, `numbers.Real` for any number.
     low : float, default=0.0
-        Smallest number.
+        Smallest allowed number.
     above : bool, default=False
         Whether `low` itself is too small.
     high : float, default=inf
-        Largest number.
+        Largest allowed number.
     words : sequence of str, default=()
-        Allowed instead of a number.
+        Words that are allowed instead of a number.
     optional : bool, default=False
         Whether None is allowed too.
 
     Raises
     ------
     InputError
-        Naming what is allowed.
+        For any other value; the error names what is allowed.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def check_flag(name: str, value: Any) -> None:
     name : str
         Name of the parameter.
     value : object
-        As the user passed it.
+        Value that the user passed.
 
     Raises
     ------
     InputError
-        For anything else, also for numbers.
+        For any other value, including numbers.
     """
     if not isinstance(value, bool | np.bool_):
         raise InputError(_complaint(name, ["True", "False"], value))
@@ -129,18 +129,18 @@ def check_flag(name: str, value: Any) -> None:
 def check_columns(X: Any) -> None:
     """Check that no column of X holds text or dates.
 
-    Text that can be read as a number, such as "1.5", is left to scikit-learn, which
-    reads it.
+    Text that can be read as a number, such as "1.5", is allowed: scikit-learn converts
+    it.
 
     Parameters
     ----------
     X : array-like or data frame
-        As the user passed it.
+        Covariates that the user passed.
 
     Raises
     ------
     InputError
-        Naming the columns.
+        If there are such columns; the error names them.
     """
     found: dict[str, list[str]] = {}
     for name, values in _unusual_columns(X):
@@ -159,7 +159,7 @@ def check_columns(X: Any) -> None:
 
 
 def _unusual_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Name and read the columns whose type is not a number."""
+    """Yield the name and values of each column whose type is not a number."""
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         yield from _unusual_frame_columns(X)
         return
@@ -168,7 +168,7 @@ def _unusual_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
     try:
         table = np.asarray(X)
     except (TypeError, ValueError):
-        # Lines of different lengths, which scikit-learn explains.
+        # Rows of different lengths, for which scikit-learn raises an error.
         return
     if table.ndim == 2 and table.dtype.kind in "OUM":
         for j in range(table.shape[1]):
@@ -176,7 +176,8 @@ def _unusual_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _unusual_frame_columns(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    # pandas allows a name twice, and only it has iloc; Arrow says column_names.
+    # Only pandas allows two columns of one name, and only pandas has iloc; Arrow has
+    # the attribute column_names.
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
     for j, name in enumerate(names):
         column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
@@ -194,7 +195,7 @@ def _is_number(text: str) -> bool:
 
 
 def _complaint(name: str, allowed: Sequence[str], value: Any) -> str:
-    """Say what is allowed, what was given, and what was probably meant."""
+    """Return a message with the allowed values, the given one, and the closest one."""
     text = f"{name} must be {_listed(allowed, 'or')}, got {value!r}"
     words = [one[1:-1] for one in allowed if one.startswith("'")]
     close = get_close_matches(str(value).lower(), words, n=1)

@@ -8,6 +8,7 @@ from fedsdr.estimators.former_names import (
     fit_by_former_protocol,
 )
 from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.run import run
 
@@ -17,76 +18,79 @@ PROTOCOLS = ("sums", "secure")
 class FedSSIR(Reducer):
     r"""Federated sparse sliced inverse regression.
 
-    Finds the few variables, in few linear combinations, that y depends on at all
-    sites, when neither the distribution of x nor the link need be the same at each.
+    Finds the few variables, and their few linear combinations, on which y depends at
+    all sites. Neither the distribution of x nor the link need be the same at all sites.
 
     Parameters
     ----------
     n_directions : int, str, Auto, Bic or Votes, default="auto"
         Dimension K. "auto" adds directions while each is more than noise on the
-        variables selected; "bic" is the criterion eq2.14a on the pooled kernel; "votes"
-        is the paper's way, the most frequent choice of the sites' own BIC. To consider
+        selected variables; "bic" is the criterion eq2.14a on the pooled kernel; "votes"
+        is the paper's rule, the most frequent choice of the sites' own BIC. To consider
         more than 5 directions: ``Auto(max_directions=8)``, and likewise for the others.
     penalty : float, str, Universal, Moments or HoldOut, default="universal"
-        rho, for columns on the common scale. "universal" is
-        :math:`\frac12\sqrt{\log d / N}`, raised where the directions found are noisier
-        than that allows for, and followed by a test for missed variables. "moments"
-        cross-validates on held-out moments, "holdout" is the paper's way: kernel
-        regression eq2.14 on rows held out. With parameters: ``Moments(folds=8)``,
-        ``HoldOut(fraction=0.3)``.
+        Penalty rho, for columns on the common scale. "universal" is
+        :math:`\frac12\sqrt{\log d / N}`, raised if the noise in the estimated
+        directions needs a larger penalty, and followed by a test for missed variables.
+        "moments" cross-validates on held-out moments, "holdout" is the paper's rule:
+        kernel regression eq2.14 on rows held out. With parameters:
+        ``Moments(folds=8)``, ``HoldOut(fraction=0.3)``.
     kernel : str, Smooth, Slices or Pairs, default="smooth"
-        How the movement of x with y is measured; see `fedsdr.summaries.summarize`.
-        "slices" is the paper's; ``Slices(size=20)`` or ``Slices(number=10)`` say which.
+        Estimate of the covariance of E[x | y]; see `fedsdr.summaries.summarize`.
+        "slices" is the paper's kernel; ``Slices(size=20)`` or ``Slices(number=10)`` set
+        the size or the number of the slices.
     refit : bool or float, default=True
-        True reports plain SIR on the selected variables, False the top eigenvectors of
-        the penalised solution (the paper's way). A number in (0, 1) solves again on the
-        selected variables with the penalty times that number.
+        True reports plain SIR on the selected variables, False the leading eigenvectors
+        of the penalised solution (as in the paper). A number in (0, 1) solves again on
+        the selected variables with the penalty times that number.
     standardize : bool, default=True
-        The l1 penalty depends on units: put columns on a common scale first, by the
-        pooled within-site variance. Directions are reported in the data's own units.
+        Whether to put columns on a common scale first, by the pooled within-site
+        variance, since the l1 penalty depends on units. Directions are reported in the
+        units of the data.
     tol : float, default=1e-6
         Relative duality gap of the convex problem.
     protocol : {"sums", "secure"}, default="sums"
-        "sums": the sums of all sites are added in this process. "secure": sites add
-        under masks, as between institutions that do not trust the coordinator, with
-        every message made; the same result, for at least 3 sites.
+        "sums": the sums of all sites are added in this process. "secure": sums are
+        added under masks, with all messages of a study between institutions that do not
+        trust the coordinator; the result is the same, for at least 3 sites.
     random_state : int, RandomState instance, Generator or None, default=None
-        Splits rows for "moments" and "holdout" and decides ties between "votes"; the
-        defaults use no randomness.
+        Source of randomness that splits rows for "moments" and "holdout" and decides
+        ties between "votes"; the defaults use no randomness.
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_features, n_directions_)
-        Orthonormal basis of the central subspace, in the data's own units; the largest
-        entry of each column is positive.
+        Orthonormal basis of the central subspace, in the units of the data; the entry
+        of largest absolute value in each column is positive.
     support_ : ndarray of bool, shape (n_features,)
         Selected variables.
     n_directions_ : int
         Dimension.
     penalty_ : float
-        rho used, for columns on the common scale.
+        Penalty rho, for columns on the common scale.
     eigenvalues_ : ndarray of shape (n_directions_,)
         Share of each direction's variance that y explains.
     gap_ : float
         Certified relative duality gap.
     validation_ : pandas.DataFrame
-        The table behind the choices.
+        Table of the candidates and tests on which the choices are based.
     n_iter_ : int
-        Iterations of the solver for the penalty chosen.
+        Number of iterations of the solver for the chosen penalty.
     communication_ : fedsdr.rows.Communication
-        Rounds, and bytes of each site, that the protocol took.
+        Number of rounds, and bytes per site, that the protocol needed.
     result_ : fedsdr.result.Result
-        All of it, frozen, with provenance; `to_json` writes it.
+        All results in one frozen object, with provenance; `to_json` writes it.
     n_features_in_ : int
-        Columns seen in fit.
+        Number of columns in fit.
     feature_names_in_ : ndarray of str
-        Their names, if they had any.
+        Names of the columns in fit, if X had names.
 
     Notes
     -----
     Each site centres its rows and contributes two sums, the covariance
-    :math:`\hat\Sigma` of x and the covariance :math:`\hat T` of E[x | y]. Variables are
-    those with non-zero rows in the solution of the convex problem (eq2.10)
+    :math:`\hat\Sigma` of x and the covariance :math:`\hat T` of E[x | y]. Those
+    variables are selected that have non-zero rows in the solution of the convex problem
+    (eq2.10)
 
     .. math::
         \min_{\Pi \succeq 0}\; -\langle \hat T, \Pi \rangle
@@ -94,12 +98,13 @@ class FedSSIR(Reducer):
         \quad\text{subject to}\quad 0 \preceq H \preceq I,\; \mathrm{tr} H \le K,\;
         H = \hat\Sigma^{1/2} \Pi \hat\Sigma^{1/2} ,
 
-    which is solved once, with a certificate of optimality; K is `n_directions` and
+    which is solved with a certificate of optimality; K is `n_directions` and
     :math:`\rho` is `penalty`. The directions are then estimated on these variables.
 
-    When it fails: SIR is blind to links that are symmetric about the mean of the
+    When it fails: SIR cannot find links that are symmetric about the mean of the
     reduced variables, and needs the conditional mean of x to be near linear in them.
-    Of duplicated columns either or both may be selected, constant columns never are.
+    Of duplicated columns either or both may be selected; constant columns are never
+    selected.
 
     Parameters of version 0.1 that are now part of `n_directions`, `penalty` and
     `kernel` work with a warning until version 0.3.
@@ -146,14 +151,14 @@ class FedSSIR(Reducer):
         X : array-like of shape (n_rows, n_features)
             Rows of all sites.
         y : array-like of shape (n_rows,)
-            Numbers, or classes.
+            Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
 
         Returns
         -------
         FedSSIR
-            Itself, fitted.
+            The fitted estimator.
         """
         parameters = {one.name: getattr(self, one.name) for one in fields(Method)}
         method = Method(**parameters)
@@ -162,6 +167,7 @@ class FedSSIR(Reducer):
         generator = random_generator(self.random_state)
         adder = self._own_sites(X, y, sites, generator)
         if self.protocol == "secure":
+            require("secure", "protocol='secure'")
             from fedsdr.estimators.masked_sites import add_under_masks
 
             found, self.communication_ = add_under_masks(adder, method, generator)

@@ -1,4 +1,4 @@
-"""Parameters as version 0.1 called them; they work with a warning until version 0.3."""
+"""Names of version 0.1, which work with a warning until version 0.3."""
 
 import inspect
 from collections.abc import Callable
@@ -17,10 +17,10 @@ Parameters = ParamSpec("Parameters")
 def accept_former_names(
     init: Callable[Parameters, None],
 ) -> Callable[Parameters, None]:
-    """Let a constructor take parameters by their former names, too.
+    """Wrap a constructor so that it also takes parameters by their former names.
 
-    They are no part of its signature: scikit-learn takes every name there for a
-    parameter that can be read and set.
+    Former names are not in its signature, because scikit-learn treats every name there
+    as a parameter that can be read and set.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def accept_former_names(
     Returns
     -------
     callable
-        The constructor that also takes former names, with a warning, and complains
-        about names that never were any.
+        The constructor that also takes former names, with a warning, and raises an
+        error for unknown names.
     """
     known = inspect.signature(init).parameters
 
@@ -50,22 +50,26 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
     Parameters
     ----------
     estimator : BaseEstimator
-        With its present parameters as attributes.
+        Estimator whose present parameters are attributes.
     former : dict of str to object
-        Given under former names, or misspelt.
+        Values given under former or misspelt names.
 
     Raises
     ------
     TypeError
-        For a name that never was one, naming the nearest that is.
+        For a name that is neither a present nor a former one; the error names the
+        closest parameter.
     """
+    if "max_iter" in former and getattr(estimator, "protocol", "") == "paper":
+        # Only the paper's algorithm, which was a protocol of FedSSIR, ever used it.
+        estimator.former_max_iter = former.pop("max_iter")
     for name, value in former.items():
         where, inside, kinds = FORMER.get(name, ("", "", ()))
         if not hasattr(estimator, where):
             raise TypeError(_unknown(estimator, name))
         now = read_parameter(where, getattr(estimator, where))
         said = f"leave it out, it has no effect on {where}={now!r}"
-        # As before, the number of slices goes before their size.
+        # As in version 0.1, the number of slices takes precedence over their size.
         beaten = inside == "size" and getattr(now, "number", None) is not None
         if value is not None and type(now).__name__ in kinds and not beaten:
             other = {"size": None} if inside == "number" else {}
@@ -73,8 +77,8 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
             said = f"write {where}={now!r}"
             setattr(estimator, where, now)
         warn_user(
-            f"the parameter {name!r} is now part of {where!r}: {said}; the old name "
-            "goes in version 0.3",
+            f"the parameter {name!r} is now part of {where!r}: {said}; version 0.3 "
+            "removes the old name",
             FutureWarning,
         )
 
@@ -85,22 +89,22 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
     Parameters
     ----------
     estimator : FedSSIR
-        With a protocol that it does not have any more, or never had.
+        Estimator with a former or an unknown protocol.
     X, y, sites : object
-        As for its fit.
+        Arguments of `fit`.
 
     Returns
     -------
     FedSSIR
-        Itself, with what `PaperFedSSIR` found.
+        The estimator, with the attributes of the fitted `PaperFedSSIR`.
     """
     if estimator.protocol != "paper":
         raise InputError(
             f"protocol must be 'sums' or 'secure', got {estimator.protocol!r}"
         )
     warn_user(
-        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; the old name goes "
-        "in version 0.3",
+        "protocol='paper' is now the estimator fedsdr.PaperFedSSIR; version 0.3 "
+        "removes the old name",
         FutureWarning,
     )
     paper = import_module("fedsdr").PaperFedSSIR
@@ -108,11 +112,38 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
     given = {name: getattr(estimator, name) for name in names}
     if given["n_directions"] == "auto":
         given["n_directions"] = "votes"
+    if hasattr(estimator, "former_max_iter"):
+        given["max_iter"] = estimator.former_max_iter
     found = paper(**given).fit(X, y, sites=sites)
     estimator.__dict__ |= {
         name: value for name, value in vars(found).items() if name.endswith("_")
     }
     return estimator
+
+
+def renamed_attribute(old: str, new: str) -> property:
+    """Make a property that reads an attribute by its former name, and warns.
+
+    Parameters
+    ----------
+    old, new : str
+        Former and present name.
+
+    Returns
+    -------
+    property
+        Property to assign to `old` in the body of the class.
+    """
+
+    def read(self: Any) -> Any:
+        value = getattr(self, new)
+        warn_user(
+            f"{old} is called {new} now; the next release removes the former name",
+            FutureWarning,
+        )
+        return value
+
+    return property(read, doc=f"Former name of `{new}`.")
 
 
 def _unknown(estimator: Any, name: str) -> str:

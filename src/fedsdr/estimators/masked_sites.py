@@ -1,11 +1,11 @@
-"""Sites of one analyst that add under masks, as institutions would."""
+"""Run the secure protocol between the sites of one analyst, in one process."""
 
 from typing import Any
 
 import numpy as np
 
 from fedsdr.disclosure import OpenGate
-from fedsdr.method import Method
+from fedsdr.method import Method, Terms
 from fedsdr.protocols.secure import AgreedStudy, SecureSite, SecureSum
 from fedsdr.result import Result
 from fedsdr.rows import Communication, OwnSites
@@ -17,29 +17,52 @@ from fedsdr.transports import InProcess
 def add_under_masks(
     sites: OwnSites, method: Method, generator: np.random.Generator
 ) -> tuple[Result, Communication]:
-    """Fit with all parties in this process, every message made.
+    """Fit with masked sums, with all parties and all messages in this process.
+
+    Parameters
+    ----------
+    sites : OwnSites
+        Rows of at least 3 sites; each site gets a temporary identity.
+    method : Method
+        Parameters of the fit.
+    generator : numpy.random.Generator
+        Generator that decides between equally frequent votes.
+
+    Returns
+    -------
+    result : Result
+        Result of the fit, the same as without masks.
+    communication : Communication
+        Number of rounds, and bytes per site.
+    """
+    adder, transport = join_under_masks(sites, method.terms(sites.variables))
+    result = run(adder, method, generator)
+    transcript = transport.transcript
+    traffic = {name: transcript.bytes_of(name) for name in sites.rows}
+    return result, Communication(transcript.rounds, traffic)
+
+
+def join_under_masks(sites: OwnSites, terms: Terms) -> tuple[SecureSum, InProcess]:
+    """Let sites agree to a study, with all parties in this process.
 
     Parameters
     ----------
     sites : OwnSites
         Rows of at least 3 sites; each gets an identity for the occasion.
-    method : Method
-        Every parameter of the fit.
-    generator : numpy.random.Generator
-        Decides between equally frequent votes.
+    terms : Terms
+        What they agree on.
 
     Returns
     -------
-    result : Result
-        The same as without masks.
-    communication : Communication
-        Rounds and bytes.
+    adder : SecureSum
+        Adds under masks.
+    transport : InProcess
+        Counts the messages.
     """
-    variables = sites.variables
+    names = sites.variables.names
     identities = {name: Identity.generate() for name in sites.rows}
     roster = {name: identity.public for name, identity in identities.items()}
-    terms = method.terms(variables)
-    study = AgreedStudy("in process", variables.names, "y (response)", terms, roster)
+    study = AgreedStudy("in process", names, "y (response)", terms, roster)
     parties: dict[str, Any] = {
         name: SecureSite(name, study, own, identities[name], OpenGate())
         for name, own in sites.rows.items()
@@ -47,7 +70,4 @@ def add_under_masks(
     transport = InProcess(parties, on_error="raise")
     adder = SecureSum(transport, study)
     adder.agree()
-    result = run(adder, method, generator)
-    transcript = transport.transcript
-    traffic = {name: transcript.bytes_of(name) for name in sites.rows}
-    return result, Communication(transcript.rounds, traffic)
+    return adder, transport

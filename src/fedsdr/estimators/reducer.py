@@ -1,8 +1,8 @@
-"""What all reducers share: transform, names, tags."""
+"""Base class of all reducers: transform, names, tags."""
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -26,21 +26,24 @@ from fedsdr.summaries.slicing import MIN_ROWS
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Linear reduction ``X @ directions_``.
 
-    Rows are not centred: sites may have means of their own, and the position of the
-    origin says nothing about y that the reduced variables do not.
+    Rows are not centred: sites may have different means, and the position of the
+    origin adds no information about y to the reduced variables.
     """
+
+    # Where scikit-learn routes metadata, labels of sites are asked for.
+    __metadata_request__fit: ClassVar = {"sites": True}
 
     directions_: NDArray[np.float64]
     support_: Any
     penalty_: Any
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Reduce rows to the directions found.
+        """Project rows onto the estimated directions.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows, with the columns of the fit.
+            Rows with the columns of the fit.
 
         Returns
         -------
@@ -54,10 +57,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Check rows and responses with scikit-learn's own validation."""
+        """Check rows and responses with scikit-learn's validation."""
         if not _holds_numbers(X):
             check_columns(X)
-        # Categories keep their meaning only if they are looked at first.
+        # Before scikit-learn's validation, which turns categories into plain values.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(
             self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
@@ -74,7 +77,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
 
     def _adopt(self, found: Result, **settings: Any) -> None:
-        """Set the attributes that a result has."""
+        """Set the attributes of the estimator from a result."""
         settings = {"estimator": type(self).__name__, **found.settings, **settings}
         self.result_ = replace(found, settings=settings)
         self.directions_ = np.array(found.directions)
@@ -102,17 +105,17 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Make a Generator from what scikit-learn calls a random state.
+    """Make a Generator from a random state of scikit-learn.
 
     Parameters
     ----------
     random_state : int, RandomState instance, Generator or None
-        As users pass it.
+        Random state that the user passed.
 
     Returns
     -------
     numpy.random.Generator
-        Equal for equal integers.
+        Generator; equal integers give equal generators.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -122,10 +125,10 @@ def random_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng()
     if isinstance(random_state, Integral):
         return np.random.default_rng(int(random_state))
-    check_random_state(random_state)  # raises, in scikit-learn's words
+    check_random_state(random_state)  # raises scikit-learn's error
     return np.random.default_rng()
 
 
 def _holds_numbers(X: Any) -> bool:
-    """Recognise arrays that need no look at their columns."""
+    """Return whether X is a numeric array, whose columns need no check."""
     return getattr(getattr(X, "dtype", None), "kind", "O") in "biuf"

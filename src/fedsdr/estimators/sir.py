@@ -20,27 +20,29 @@ class SIR(Reducer):
     Parameters
     ----------
     n_directions : int, "bic" or Bic, default="bic"
-        Dimension of the subspace, or chosen by the criterion eq2.14a.
+        Dimension of the subspace; "bic" chooses it by the criterion eq2.14a.
     kernel : str, Slices, Smooth or Pairs, default="slices"
-        See `fedsdr.summaries.summarize`; ``Slices(number=10)`` sets their number.
+        Estimate of the covariance of E[x | y], see `fedsdr.summaries.summarize`;
+        ``Slices(number=10)`` sets the number of slices.
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_features, n_directions_)
-        Orthonormal basis; the largest entry of each column is positive.
+        Orthonormal basis; the entry of largest absolute value in each column is
+        positive.
     eigenvalues_ : ndarray of shape (n_directions_,)
         Share of each direction's variance that y explains.
     n_directions_ : int
         Dimension.
     n_features_in_ : int
-        Columns seen in fit.
+        Number of columns in fit.
     feature_names_in_ : ndarray of str
-        Their names, if they had any.
+        Names of the columns in fit, if X had names.
 
     Notes
     -----
-    Solves :math:`T V = \Sigma V \Lambda` (eq2.5c). Blind to links that are symmetric
-    about the mean. With fewer rows than columns the answer is a perfect fit of noise:
+    Solves :math:`T V = \Sigma V \Lambda` (eq2.5c). SIR cannot find links that are
+    symmetric about the mean. With fewer rows than columns it fits the noise perfectly:
     use `SSIR`.
 
     Examples
@@ -58,22 +60,22 @@ class SIR(Reducer):
         self.kernel = kernel
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
-        """Find the directions.
+        """Estimate the directions.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows of all sites.
         y : array-like of shape (n_rows,)
-            Numbers, or classes.
+            Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional
-            Label of each row's site, which is centred on its own mean; one site if not
-            given.
+            Label of each row's site; each site is centred on its own mean. One site if
+            not given.
 
         Returns
         -------
         SIR
-            Itself, fitted.
+            The fitted estimator.
         """
         kernel = read_parameter("kernel", self.kernel)
         sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0))

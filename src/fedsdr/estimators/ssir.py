@@ -9,36 +9,36 @@ from fedsdr.estimators.former_names import accept_former_names
 class SSIR(FedSSIR):
     r"""Sparse sliced inverse regression on one data set (Tan et al. 2018).
 
-    The convex estimator eq2.10 on pooled rows, solved to a certified gap, with the
-    paper's slices and without a refit unless asked for.
+    The convex estimator eq2.10 on pooled rows, solved to a certified gap, by default
+    with the paper's slices and without a refit.
 
     Parameters
     ----------
     n_directions : int, str, Auto, Bic or Votes, default="bic"
-        Dimension K, or how to choose it.
+        Dimension K, or the rule that chooses it, as in `FedSSIR`.
     penalty : float, str, Universal, Moments or HoldOut, default="moments"
-        rho, or how to choose it.
+        Penalty rho, or the rule that chooses it, as in `FedSSIR`.
     kernel : str, Smooth, Slices or Pairs, default="slices"
-        How the movement of x with y is measured.
+        Estimate of the covariance of E[x | y], as in `FedSSIR`.
     refit : bool or float, default=False
-        As in `FedSSIR`.
+        Whether to estimate the directions again, as in `FedSSIR`.
     standardize : bool, default=True
-        Put columns on a common scale first.
+        Whether to put columns on a common scale first.
     tol : float, default=1e-6
         Relative duality gap.
     random_state : int, RandomState instance, Generator or None, default=None
-        Splits rows for "moments" and "holdout".
+        Source of randomness that splits rows for "moments" and "holdout".
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_features, n_directions_)
-        Orthonormal basis, in the data's own units.
+        Orthonormal basis, in the units of the data.
     support_ : ndarray of bool, shape (n_features,)
         Selected variables.
 
     Notes
     -----
-    Pooled rows of sites whose means differ show a shift of x between sites as a
+    If the means of pooled sites differ, the shift of x between sites appears as a
     direction: pass ``sites``, so that each site is centred on its own mean. Folds need
     at least two rows each.
 

@@ -1,1 +1,1 @@
-"""The systems that the paper compares with, one folder each, and the paper itself."""
+"""The systems that the paper compares with and its own protocol, one folder each."""

@@ -1,10 +1,12 @@
-"""Messages as bytes: msgpack with arrays, and nothing that could run."""
+"""Messages as bytes: msgpack with arrays, and nothing that could run.
+
+The library comes with the extra ``secure`` and is imported when it is used.
+"""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,8 @@ def encode(message: Mapping[str, Any]) -> bytes:
     bytes
         Msgpack; arrays are an extension that holds dtype, shape and C-ordered values.
     """
+    import msgpack
+
     packed: bytes = msgpack.packb(dict(message), default=_pack_array, strict_types=True)
     if len(packed) > MAX_BYTES:
         raise ValueError(f"a message may have at most {MAX_BYTES} bytes")
@@ -54,6 +58,8 @@ def decode(packed: bytes) -> dict[str, Any]:
     Raises `Refusal` with code "MALFORMED" for whatever `encode` would not write.
     Lengths are checked before memory is reserved, so a few bytes cannot ask for much.
     """
+    import msgpack
+
     if len(packed) > MAX_BYTES:
         raise Refusal("MALFORMED")
     try:
@@ -72,6 +78,8 @@ def decode(packed: bytes) -> dict[str, Any]:
 
 
 def _pack_array(value: Any) -> Any:
+    import msgpack
+
     if isinstance(value, np.ndarray):
         dtype = value.dtype.newbyteorder("<").str
         if dtype not in DTYPES or value.ndim > MAX_DIMENSIONS:
@@ -89,6 +97,8 @@ def _pack_array(value: Any) -> Any:
 
 
 def _unpack_array(code: int, data: bytes) -> NDArray[Any]:
+    import msgpack
+
     if code != ARRAY:
         raise ValueError("unknown extension")
     reader = msgpack.Unpacker(max_buffer_size=len(data))

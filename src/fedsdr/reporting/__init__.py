@@ -1,1 +1,1 @@
-"""Pictures of results: plain functions from a data frame to a file."""
+"""Plots of results: functions that draw a data frame to a file."""

@@ -1,4 +1,4 @@
-"""A picture of a table: a panel each condition and metric."""
+"""Plot of a table, with one panel per condition and metric."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-#: Colours that can be told apart by everyone (Okabe and Ito).
+#: Colours that colour-blind readers can distinguish (Okabe and Ito).
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "sDo^vPX"
 DPI = 110
 
-#: Panels side by side, where the table does not say how many.
+#: Number of panels side by side, if the table does not determine it.
 WIDEST = 3
 
 
@@ -30,14 +30,14 @@ def draw_cells(
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns condition and metric (a panel each pair), setting (along the axis),
+        Columns condition and metric (one panel per pair), setting (along the axis),
         series, mean and error.
     path : Path
-        File for the picture; its ending says which format.
+        File for the plot; its extension determines the format.
     x_label : str, default=""
-        What the settings are called.
+        Label of the axis with the settings.
     logarithmic : sequence of str, default=()
-        Metrics whose cells differ so much that equal ratios should look equal.
+        Metrics that are drawn on a logarithmic axis.
     """
     series = list(frame.series.unique())
     panels = list(frame.groupby(["condition", "metric"], sort=False))
@@ -80,16 +80,16 @@ def _scale(panel: Axes) -> None:
 
 
 def plain_metadata(path: Path) -> dict[str, str | None]:
-    """Leave version and date out of a picture, so that it changes with its data only.
+    """Return metadata without version and date: equal data give equal files.
 
     Parameters
     ----------
     path : Path
-        File for the picture.
+        File for the plot.
 
     Returns
     -------
     dict of str to str or None
-        For ``savefig``.
+        Metadata for ``savefig``.
     """
     return {"Software": None} if path.suffix == ".png" else {"Date": None}

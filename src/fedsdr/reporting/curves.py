@@ -1,4 +1,4 @@
-"""A picture of means against a number, a panel each setting."""
+"""Plot of means against a number, with one panel per setting."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +14,14 @@ from fedsdr.reporting.cells import COLOURS, DPI, MARKERS, plain_metadata
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How curves are shown.
+    """Appearance of curves.
 
     Parameters
     ----------
     x_label, y_label : str
         Names of the axes.
     joined : bool, default=False
-        Whether points of a series are joined.
+        Whether points of a series are joined by lines.
     """
 
     x_label: str
@@ -37,14 +37,14 @@ def draw_curves(
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns setting (a panel each), series (a colour each), group (a marker each),
-        x, mean and error.
+        Columns setting (one panel each), series (one colour each), group (one marker
+        each), x, mean and error.
     path : Path
-        File for the picture; its ending says which format.
+        File for the plot; its extension determines the format.
     look : Look
-        How they are shown.
+        Appearance of the curves.
     lines : pandas.DataFrame or None, default=None
-        Columns setting, series, slope and intercept.
+        Straight lines: columns setting, series, slope and intercept.
     """
     settings = list(frame.setting.unique())
     columns = min(3, len(settings))

@@ -1,4 +1,4 @@
-"""The rows of one site, and the sums that it can compute from them."""
+"""The rows of one site, and the sums that can be computed from them."""
 
 from fedsdr.rows.memory_rows import Communication, MemoryRows, OwnSites, split_sites
 from fedsdr.rows.site_rows import Rows

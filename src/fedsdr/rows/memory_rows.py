@@ -1,4 +1,4 @@
-"""Rows in memory: of one site, and of several sites in one hand."""
+"""Rows in memory: of one site, and of several sites in one process."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -19,20 +19,20 @@ from fedsdr.summaries import Summary, prediction_errors, summarize
 
 @dataclass(slots=True, eq=False)
 class MemoryRows(Rows):
-    """The rows of one site, which only it may look at.
+    """The rows of one site in memory, which no other party may read.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Its rows.
+        Covariates of the site.
     y : ndarray of shape (n_rows,)
-        Its responses.
+        Responses of the site.
     generator : numpy.random.Generator
-        Splits the rows into folds.
+        Generator that splits the rows into folds.
     label : object, default=None
-        Name for messages to the site's own people, None for the only site.
+        Name of the site in local messages; None if there is only one site.
     columns : tuple of str, default=()
-        Names of the columns, where they are known.
+        Names of the columns; empty if they are not known.
     """
 
     X: Matrix = field(repr=False)
@@ -52,66 +52,66 @@ class MemoryRows(Rows):
         return len(self.y)
 
     def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
-        """Check that the rows are those that a study is about.
+        """Check that the rows have the columns and values that a study needs.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         columns : tuple of str, default=()
-            Names that the study gives its columns, in order.
+            Names of the columns of the study, in order.
 
         Raises
         ------
         InputError
-            Naming columns and counts, never a value.
+            If they do not; the error contains columns and counts, never a value.
         """
         check_names(self.X.shape[1], self.columns, terms, columns)
         self.check_values()
 
     def check_values(self) -> None:
-        """Check that nothing is missing, not finite or beyond any unit.
+        """Check that no value is missing, not finite or larger than `LARGEST`.
 
         Raises
         ------
         InputError
-            Naming counts, never a value.
+            If there are such values; the error contains counts, never a value.
         """
         missing = ~(np.abs(self.X) < LARGEST).all(axis=0)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
                 f"{int(missing.sum())} column(s) of X, or y, have values that are "
-                "missing, not finite or beyond all measure: leave those rows out or "
+                "missing, not finite or larger than 1e100: leave those rows out or "
                 "fill them in"
             )
 
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are there, in columns with gaps.
+        """Count and add the values that are not missing, in columns with gaps.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns.
+            Indices of the columns.
 
         Returns
         -------
         ndarray of shape (2 * n_columns,)
-            Numbers of values, then their sums.
+            Number of values of each column, then their sums.
         """
         gaps = self._gaps_in(columns)
         values = np.where(gaps, 0.0, self.X[:, columns])
         return np.concatenate([(~gaps).sum(axis=0), values.sum(axis=0)])
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps, in place of what they were filled with before.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns, the same in every call.
+            Indices of the columns, the same in every call.
         values : ndarray of shape (n_columns,)
-            What to fill in.
+            Value for the gaps of each column.
         """
         gaps = self._gaps_in(columns)
         self.X[:, columns] = np.where(gaps, values, self.X[:, columns])
@@ -122,9 +122,9 @@ class MemoryRows(Rows):
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         bases : sequence of ndarray of shape (n_features, K)
-            Candidates.
+            Candidate bases.
 
         Returns
         -------
@@ -143,62 +143,63 @@ class MemoryRows(Rows):
     def summarize(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
     ) -> Summary:
-        """Summarise all rows, or some.
+        """Summarise all rows, or some of them.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         kept : ndarray of bool, shape (n_rows,), optional
-            Rows to use.
+            Mask of the rows to use.
         strict : bool, default=False
-            Whether rows that give no kernel are an error, not a warning.
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------
         Summary
-            Of this site.
+            Summary of these rows.
         """
         return summarize(**self._kept(terms, kept, strict=strict))
 
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
-        """Count what disclosure rules need to know.
+        """Count what disclosure rules need.
 
         Parameters
         ----------
         look : callable
-            Such as `fedsdr.disclosure.observe`.
+            Function that counts, such as `fedsdr.disclosure.observe`.
         columns : tuple of str
-            Names that the study gives its columns.
+            Names of the columns of the study.
         **terms : object
-            For `look`.
+            Further arguments of `look`.
 
         Returns
         -------
         Facts
-            About all rows.
+            Facts about all rows.
         """
         return look(self.X, self.y, columns, **terms)
 
     def summarize_parts(self, terms: Terms) -> list[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms ask for.
+        """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
 
         Returns
         -------
         list of Summary
-            In the order of `Terms.parts`.
+            Summaries in the order of `Terms.parts`.
         """
         found = [summarize(**self._kept(terms, strict=terms.strict))]
         if len(terms.parts) > 1:
             with warnings.catch_warnings():
-                # All rows have just been judged; a fold may well be too small.
+                # All rows have been checked; a fold may be too small.
                 warnings.simplefilter("ignore", SiteWarning)
                 found += [
                     summarize(**self._kept(terms, kept)) for kept in self._masks(terms)
@@ -208,7 +209,7 @@ class MemoryRows(Rows):
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
     ) -> dict[str, Any]:
-        """Write the arguments of `summarize` for all rows, or some."""
+        """Return the arguments of `summarize` for all rows, or for some."""
         return {
             "X": self.X if kept is None else self.X[kept],
             "y": self.y if kept is None else self.y[kept],
@@ -227,16 +228,16 @@ class MemoryRows(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """What a fit cost, or would cost, between sites.
+    """Communication between sites that a fit needed, or would need.
 
     Parameters
     ----------
     rounds : int
-        Messages that every site had to answer; for ``protocol="sums"`` the sums that it
-        would be asked for.
+        Number of messages that every site had to answer; for ``protocol="sums"`` the
+        number of sums that each site would be asked for.
     n_bytes : dict of str to int
         Bytes that each site sent and received; for ``protocol="sums"``, where no
-        message is made, eight for each number that a site adds.
+        message is made, eight bytes for each number that a site adds.
     """
 
     rounds: int
@@ -245,21 +246,21 @@ class Communication:
 
 @dataclass(slots=True, eq=False)
 class OwnSites:
-    """Adds over sites whose rows one process holds; no message is made.
+    """Sums over sites whose rows are in the memory of one process.
 
     Parameters
     ----------
     rows : mapping of str to MemoryRows
         Rows of each site, by its name.
     variables : Variables
-        What is known about the data.
+        Names of the columns and type of the response.
 
     Attributes
     ----------
     n_sums : int
-        Sums that were asked for.
+        Number of sums computed.
     n_values : int
-        Numbers that each site contributed to them.
+        Number of values that each site contributed to them.
     """
 
     rows: Mapping[str, MemoryRows]
@@ -269,7 +270,7 @@ class OwnSites:
 
     @property
     def communication(self) -> Communication:
-        """What the sums would cost between sites, at eight bytes per number."""
+        """Communication that the sums would need, at eight bytes per number."""
         return Communication(self.n_sums, dict.fromkeys(self.rows, 8 * self.n_values))
 
     def __call__(self, question: Any) -> Any:
@@ -278,7 +279,7 @@ class OwnSites:
         Parameters
         ----------
         question : Question
-            What to add.
+            The sum to compute.
 
         Returns
         -------
@@ -306,14 +307,14 @@ def split_sites(
     y : ndarray of shape (n_rows,)
         Responses.
     sites : array-like of shape (n_rows,) or None
-        Labels; None for one site.
+        Label of the site of each row; None for one site.
     generator : numpy.random.Generator
-        Gives every site a generator of its own.
+        Generator from which every site gets its own generator.
 
     Returns
     -------
     dict of str to MemoryRows
-        By the site's name, in the order of the labels.
+        Rows of each site by its name, in the order of the labels.
     """
     groups = group_by_site(sites, len(y))
     if len(groups) == 1:
@@ -335,7 +336,7 @@ def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]
     Parameters
     ----------
     sites : array-like of shape (n_rows,) or None
-        Labels; None for one site.
+        Label of the site of each row; None for one site.
     n_rows : int
         Number of rows.
 

@@ -1,4 +1,4 @@
-"""What rows of a site have in common, whether they are in memory or read in batches."""
+"""Base class of the rows of a site, whether they are in memory or read in batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Terms
 from fedsdr.summaries import Summary
 
-# Far beyond any unit; within it, nothing that is computed can overflow.
+# Far beyond values in any unit; below it, no computation can overflow.
 LARGEST = 1e100
 
 
 class Rows(ABC):
-    """The rows of one site, and the sums that it can compute from them.
+    """The rows of one site, and the sums that can be computed from them.
 
-    They are in memory (`fedsdr.rows.MemoryRows`) or read in batches
-    (`fedsdr.rows.StreamedRows`), with the same sums.
+    Rows are in memory (`fedsdr.rows.MemoryRows`) or read in batches
+    (`fedsdr.rows.StreamedRows`); both compute the same sums.
     """
 
     __slots__ = ()
@@ -37,46 +37,46 @@ class Rows(ABC):
 
     @abstractmethod
     def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
-        """Check that the rows are those that a study is about.
+        """Check that the rows have the columns and values that a study needs.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         columns : tuple of str, default=()
-            Names that the study gives its columns, in order.
+            Names of the columns of the study, in order.
 
         Raises
         ------
         InputError
-            Naming columns and counts, never a value.
+            If they do not; the error contains columns and counts, never a value.
         """
 
     @abstractmethod
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are there, in columns with gaps.
+        """Count and add the values that are not missing, in columns with gaps.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns.
+            Indices of the columns.
 
         Returns
         -------
         ndarray of shape (2 * n_columns,)
-            Numbers of values, then their sums.
+            Number of values of each column, then their sums.
         """
 
     @abstractmethod
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps, in place of what they were filled with before.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns, the same in every call.
+            Indices of the columns, the same in every call.
         values : ndarray of shape (n_columns,)
-            What to fill in.
+            Value for the gaps of each column.
         """
 
     @abstractmethod
@@ -86,9 +86,9 @@ class Rows(ABC):
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         bases : sequence of ndarray of shape (n_features, K)
-            Candidates.
+            Candidate bases.
 
         Returns
         -------
@@ -100,37 +100,37 @@ class Rows(ABC):
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
-        """Count what disclosure rules need to know.
+        """Count what disclosure rules need.
 
         Parameters
         ----------
         look : callable
-            Such as `fedsdr.disclosure.observe`.
+            Function that counts, such as `fedsdr.disclosure.observe`.
         columns : tuple of str
-            Names that the study gives its columns.
+            Names of the columns of the study.
         **terms : object
-            For `look`.
+            Further arguments of `look`.
 
         Returns
         -------
         Facts
-            About all rows.
+            Facts about all rows.
         """
 
     @abstractmethod
     def summarize_parts(self, terms: Terms) -> list[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms ask for.
+        """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
 
         Returns
         -------
         list of Summary
-            In the order of `Terms.parts`. All rows together are judged as strictly as
-            the terms say; a part may be too small for a kernel.
+            Summaries in the order of `Terms.parts`. All rows together are checked as
+            strictly as the terms demand; a part may be too small for a kernel.
         """
 
     def hold_out(self, terms: Terms) -> Mask:
@@ -139,7 +139,7 @@ class Rows(ABC):
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
 
         Returns
         -------
@@ -174,10 +174,10 @@ class Rows(ABC):
         return self._shuffled(self.n_rows, "folds", n_folds) % n_folds
 
     def _shuffled(self, n_rows: int, use: str, size: int) -> NDArray[np.intp]:
-        """Shuffle rows: the same for the same use, and unrelated for another size.
+        """Shuffle rows: in the same order for the same use and size, else unrelated.
 
-        A sum that is asked for again must be the same, and two sums that differ in
-        the size of a part must not differ by a few rows.
+        A sum that is requested again must be the same, and two sums that differ in the
+        size of a part must not differ by a few rows only.
         """
         own = [self._seed, size, *use.encode()]
         return np.random.default_rng(own).permutation(n_rows)
@@ -191,13 +191,13 @@ def check_names(
     Parameters
     ----------
     n_features : int
-        Columns that the site has.
+        Number of columns of the site.
     own : tuple of str
-        Their names, where they are known.
+        Names of the columns of the site; empty if they are not known.
     terms : Terms
-        Agreed between all parties.
+        Terms that all parties agreed on.
     wanted : tuple of str
-        Names that the study gives its columns, where it does.
+        Names of the columns of the study; empty if it has none.
     """
     if n_features != terms.n_features:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The rows of one site, read in batches and never held all at once."""
+"""The rows of one site, read in batches and never held in memory all at once."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,35 +19,36 @@ from fedsdr.summaries.slicing import weigh
 from fedsdr.summaries.stream import Reader, Stream
 from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
 
-#: Matrices of the size of a batch that reading and summing take at a time, about.
+#: Approximate number of matrices of the size of a batch that are held at a time.
 COPIES = 8
 
 
 @dataclass(slots=True, eq=False)
 class StreamedRows(Rows):
-    """The twin of `MemoryRows` for rows that need not fit in memory.
+    """Rows of one site that need not fit in memory, with the sums of `MemoryRows`.
 
     Parameters
     ----------
     read : callable without parameters
-        Gives the batches of all rows from the first on, in every call: tuples of X, an
-        ndarray of shape (n_batch, n_features), and y, an ndarray of shape (n_batch,).
+        Function that returns the batches of all rows, starting with the first one in
+        every call: tuples of X, an ndarray of shape (n_batch, n_features), and y, an
+        ndarray of shape (n_batch,).
     generator : numpy.random.Generator
-        Splits the rows into folds.
+        Generator that splits the rows into folds.
     label : object, default=None
-        Name for messages to the site's own people, None for the only site.
+        Name of the site in local messages; None if there is only one site.
     columns : tuple of str, default=()
-        Names of the columns, where they are known.
+        Names of the columns; empty if they are not known.
     memory : int, default=2**28
-        Bytes that may be used beside a batch, the responses, and the sums. With less,
-        rows are read more often.
+        Bytes of memory that may be used in addition to a batch, the responses, and the
+        sums. With less memory, rows are read more often.
 
     Notes
     -----
-    What is held of every row is its response, its place in folds, and ranks of its
-    response. Sums are those of `MemoryRows` to rounding, from the same generator over
-    the same folds; the order in which a site adds its rows decides the last digits, so
-    a site should not change the size of its batches in the middle of a study.
+    For every row, the response, its ranks and the folds of the row are held in memory.
+    Sums are those of `MemoryRows` up to rounding, with the same folds for the same
+    generator. The last digits depend on the order in which rows are added, so a site
+    should not change the size of its batches during a study.
     """
 
     read: Reader = field(repr=False)
@@ -68,19 +69,19 @@ class StreamedRows(Rows):
         return self._stream.n_rows
 
     def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
-        """Check that the rows are those that a study is about.
+        """Check that the rows have the columns and values that a study needs.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         columns : tuple of str, default=()
-            Names that the study gives its columns, in order.
+            Names of the columns of the study, in order.
 
         Raises
         ------
         InputError
-            Naming columns and counts, never a value.
+            If they do not; the error contains columns and counts, never a value.
         """
         stream = self._stream
         check_names(stream.n_features, self.columns, terms, columns)
@@ -89,34 +90,34 @@ class StreamedRows(Rows):
         if broken.any() or (numeric and not (np.abs(stream.y) < LARGEST).all()):
             raise InputError(
                 f"{int(broken.sum())} column(s) of X, or y, have values that are "
-                "missing, not finite or beyond all measure: leave those rows out or "
+                "missing, not finite or larger than 1e100: leave those rows out or "
                 "fill them in"
             )
 
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are there, in columns with gaps.
+        """Count and add the values that are not missing, in columns with gaps.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns.
+            Indices of the columns.
 
         Returns
         -------
         ndarray of shape (2 * n_columns,)
-            Numbers of values, then their sums.
+            Number of values of each column, then their sums.
         """
         return self._stream.totals(columns)
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps, in place of what they were filled with before.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns, the same in every call.
+            Indices of the columns, the same in every call.
         values : ndarray of shape (n_columns,)
-            What to fill in.
+            Value for the gaps of each column.
         """
         self._stream.fill(columns, values)
 
@@ -126,9 +127,9 @@ class StreamedRows(Rows):
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         bases : sequence of ndarray of shape (n_features, K)
-            Candidates.
+            Candidate bases.
 
         Returns
         -------
@@ -149,21 +150,21 @@ class StreamedRows(Rows):
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
-        """Count what disclosure rules need to know, a few columns at a time.
+        """Count what disclosure rules need, a few columns at a time.
 
         Parameters
         ----------
         look : callable
-            Such as `fedsdr.disclosure.observe`.
+            Function that counts, such as `fedsdr.disclosure.observe`.
         columns : tuple of str
-            Names that the study gives its columns.
+            Names of the columns of the study.
         **terms : object
-            For `look`.
+            Further arguments of `look`.
 
         Returns
         -------
         Facts
-            About all rows.
+            Facts about all rows.
         """
         stream = self._stream
         width = max(1, self.memory // (2 * 8 * stream.n_rows))
@@ -183,42 +184,43 @@ class StreamedRows(Rows):
     def summarize(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False
     ) -> Summary:
-        """Summarise all rows, or some.
+        """Summarise all rows, or some of them.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
         kept : ndarray of bool, shape (n_rows,), optional
-            Rows to use.
+            Mask of the rows to use.
         strict : bool, default=False
-            Whether rows that give no kernel are an error, not a warning.
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------
         Summary
-            Of this site.
+            Summary of these rows.
         """
         part = self._part(terms, kept, strict=strict)
         return summarize_parts(self._stream, [part], memory=self.memory)[0]
 
     def summarize_parts(self, terms: Terms) -> list[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms ask for.
+        """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
         ----------
         terms : Terms
-            Agreed between all parties.
+            Terms that all parties agreed on.
 
         Returns
         -------
         list of Summary
-            In the order of `Terms.parts`.
+            Summaries in the order of `Terms.parts`.
         """
         masks = self._masks(terms)
         parts = [self._part(terms, None, strict=terms.strict)]
         with warnings.catch_warnings():
-            # All rows together have just been judged; a fold may well be too small.
+            # All rows together have been checked; a fold may be too small.
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
         return summarize_parts(self._stream, parts, memory=self.memory)
@@ -234,30 +236,30 @@ class StreamedRows(Rows):
             on_degenerate="raise" if strict else "zero",
             site=self.label,
         )
-        # Ranks are what takes memory beside the responses, in every part.
+        # Ranks need memory in every part: four bytes per row instead of eight.
         return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
-    """Choose how many rows to read at a time.
+    """Return the number of rows to read at a time.
 
     Parameters
     ----------
     n_columns : int
-        Columns of the widest form of a row: in the source, or as it is summed.
+        Number of columns in the source or in the sums, whichever is larger.
     memory : int, default=2**28
-        Bytes that a batch may take, with all copies that are made of it.
+        Bytes of memory that a batch may take, including all copies of it.
 
     Returns
     -------
     int
-        From 256 to 65536.
+        Number of rows, from 256 to 65536.
     """
     return int(np.clip(memory // (8 * COPIES * max(n_columns, 1)), 256, 65536))
 
 
 def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
-    """Group bases so that few columns come together, one basis at least."""
+    """Group bases so that each group has few columns, but at least one basis."""
     lots: list[list[Matrix]] = []
     for basis, total in zip(
         bases, accumulate(max(1, one.shape[1]) for one in bases), strict=True
@@ -269,7 +271,7 @@ def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
 
 
 def _join(first: Facts, second: Facts) -> Facts:
-    """Put facts about different columns of the same rows together."""
+    """Merge facts about different columns of the same rows."""
     return replace(
         first,
         minorities={**first.minorities, **second.minorities},

@@ -5,12 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
-
 from fedsdr.exceptions import InputError, Refusal
 
 KEY_BYTES = 32
@@ -30,6 +24,8 @@ class Identity:
     """
 
     def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         if len(key) != KEY_BYTES:
             raise InputError(f"an identity key has {KEY_BYTES} bytes")
         self._key = Ed25519PrivateKey.from_private_bytes(key)
@@ -131,6 +127,9 @@ def check_signature(
         "PEERS" for a site that is not in the roster, "TAMPERED" for a signature that
         does not fit.
     """
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     if site not in roster:
         raise Refusal("PEERS", f"site {site!r} is not in the roster")
     try:

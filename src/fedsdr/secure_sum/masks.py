@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from fedsdr.secure_sum.fixed_point import Ring, accumulate, empty, total
 
@@ -32,6 +31,8 @@ class MaskStream:
     """
 
     def __init__(self, seed: bytes, words: int, buffer: bytearray) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         if len(seed) != SEED_BYTES:
             raise ValueError(f"a seed has {SEED_BYTES} bytes")
         self._words = words

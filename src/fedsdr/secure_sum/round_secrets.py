@@ -3,17 +3,12 @@
 import hashlib
 import os
 from dataclasses import dataclass
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric.x25519 import (
-    X25519PrivateKey,
-    X25519PublicKey,
-)
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import TYPE_CHECKING
 
 from fedsdr.exceptions import Refusal
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 SECRET_BYTES = 32
 NONCE_BYTES = 12
@@ -50,6 +45,8 @@ class RoundSecrets:
     """Fresh secrets of a site, for one round only."""
 
     def __init__(self) -> None:
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
         self._mask = X25519PrivateKey.generate()
         self._box = X25519PrivateKey.generate()
         self.seed = os.urandom(SECRET_BYTES)
@@ -108,7 +105,7 @@ class RoundSecrets:
         return derive(agree(self._box, peer.box_key), info)
 
 
-def agree(private: X25519PrivateKey, public: bytes) -> bytes:
+def agree(private: "X25519PrivateKey", public: bytes) -> bytes:
     """Agree on a secret with the holder of another key.
 
     Parameters
@@ -123,6 +120,8 @@ def agree(private: X25519PrivateKey, public: bytes) -> bytes:
     bytes of length 32
         Shared secret; a `Refusal` if `public` is not a valid key.
     """
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
     try:
         return private.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError as error:
@@ -146,8 +145,7 @@ def mask_seed_from(secret: bytes, peer: PublicKeys, info: bytes) -> bytes:
     bytes of length 32
         The pair's seed.
     """
-    key = X25519PrivateKey.from_private_bytes(secret)
-    return derive(agree(key, peer.mask_key), info)
+    return derive(agree(_private_key(secret), peer.mask_key), info)
 
 
 def public_of(secret: bytes) -> bytes:
@@ -163,7 +161,13 @@ def public_of(secret: bytes) -> bytes:
     bytes of length 32
         Public key.
     """
-    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+    return _private_key(secret).public_key().public_bytes_raw()
+
+
+def _private_key(secret: bytes) -> "X25519PrivateKey":
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(secret)
 
 
 def commit(seed: bytes) -> bytes:
@@ -197,6 +201,9 @@ def derive(secret: bytes, info: bytes) -> bytes:
     bytes of length 32
         HKDF-SHA256.
     """
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     return HKDF(hashes.SHA256(), SECRET_BYTES, salt=None, info=info).derive(secret)
 
 
@@ -217,6 +224,8 @@ def seal(key: bytes, plain: bytes, context: bytes) -> bytes:
     bytes
         Nonce and ChaCha20-Poly1305 ciphertext.
     """
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
     nonce = os.urandom(NONCE_BYTES)
     return nonce + ChaCha20Poly1305(key).encrypt(nonce, plain, context)
 
@@ -238,6 +247,9 @@ def unseal(key: bytes, box: bytes, context: bytes) -> bytes:
     bytes
         Content; a `Refusal` "TAMPERED" where anything differs.
     """
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
     try:
         cipher = ChaCha20Poly1305(key)
         return cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], context)

@@ -1,4 +1,4 @@
-"""Which variables: the convex problem on sums, its penalty and its dimension."""
+"""Selection of variables: the convex problem on sums, its penalty and dimension."""
 
 from fedsdr.selection._select import select
 from fedsdr.selection.dimension import add_directions, bic_dimension, elect_dimension

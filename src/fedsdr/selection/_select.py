@@ -1,4 +1,4 @@
-"""The stage that selects: how many directions, which penalty, which variables."""
+"""Choose the dimension and the penalty, and select variables."""
 
 import numpy as np
 
@@ -31,14 +31,14 @@ def select(
     evidence : Evidence
         Sums on the common scale.
     method : Method
-        How to choose.
+        Parameters of the fit, including the rules for K and the penalty.
     generator : numpy.random.Generator
-        Decides between equally frequent votes.
+        Generator that decides between equally frequent votes.
 
     Returns
     -------
     Selection
-        The solution, and what the choices were based on.
+        The solution, and the table on which the choices are based.
     """
     total, rule = evidence.total, method.n_directions
     table: Table = ()
@@ -53,9 +53,9 @@ def select(
         k, table = known.n_directions, _test_table(tests, rho)
         if not tests[0].accepted:
             warn_user(
-                "the signal is weak: even the first direction cannot be told from "
-                f"noise (eigenvalue {tests[0].eigenvalue:.3g}, for noise alone "
-                f"{total.noise_floor:.3g} on average); do not rely on what is selected",
+                "the signal is weak: even the first direction cannot be distinguished "
+                f"from noise (eigenvalue {tests[0].eigenvalue:.3g}, for noise alone "
+                f"{total.noise_floor:.3g} on average); do not rely on the selection",
                 WeakSignalWarning,
             )
     elif isinstance(rule, Bic):
@@ -86,8 +86,8 @@ def _check_rank(spectrum: Vector, wanted: object) -> None:
     largest = spectrum[-1]
     if largest <= 0.0:
         raise InputError(
-            "no site shows any movement of X with y, so there are no directions to "
-            "find; check that y varies within the sites"
+            "at no site does the mean of X change with y, so there are no directions "
+            "to find; check that y varies within the sites"
         )
     rank = int((spectrum > 1e-10 * largest).sum())
     if isinstance(wanted, int) and wanted > rank:

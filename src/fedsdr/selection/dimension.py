@@ -1,4 +1,4 @@
-"""How many directions: BIC, votes, and a test on sparse fits."""
+"""Choose the number of directions: BIC, votes, and a test on sparse fits."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
     kernel : array-like of shape (d, d)
         Covariance of E[x | y].
     n_rows : int
-        Rows behind it.
+        Number of rows from which the kernel was computed.
     max_directions : int
         Largest K considered.
 
     Returns
     -------
     int
-        The maximiser of :math:`n \sum_{j \le k} \lambda_j^2 / \sum_j \lambda_j^2 -
+        Maximiser of :math:`n \sum_{j \le k} \lambda_j^2 / \sum_j \lambda_j^2 -
         C_n k(k+1)/2` with :math:`C_n = \sqrt n + \frac12 \log n` and
         :math:`\lambda_j` the eigenvalues of the kernel.
     """
@@ -39,14 +39,14 @@ def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
 
 
 def bic_choice(eigenvalues: Vector, n_rows: int, max_directions: int) -> int:
-    """Choose K as `bic_dimension` does, from eigenvalues that are known.
+    """Choose K like `bic_dimension`, from given eigenvalues.
 
     Parameters
     ----------
     eigenvalues : ndarray of shape (d,)
-        Of the kernel.
+        Eigenvalues of the kernel.
     n_rows : int
-        Rows behind it.
+        Number of rows from which the kernel was computed.
     max_directions : int
         Largest K considered.
 
@@ -66,19 +66,19 @@ def bic_choice(eigenvalues: Vector, n_rows: int, max_directions: int) -> int:
 
 
 def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
-    """Take the mode of the sites' choices.
+    """Return the most frequent choice of the sites.
 
     Parameters
     ----------
     votes : array-like of int
-        What `bic_dimension` chose at each site.
+        Choice of `bic_dimension` at each site.
     generator : numpy.random.Generator
-        Decides between equally frequent choices, as in the paper.
+        Generator that decides between equally frequent choices, as in the paper.
 
     Returns
     -------
     int
-        The dimension elected.
+        The most frequent dimension.
     """
     values, counts = np.unique(np.asarray(votes), return_counts=True)
     return int(generator.choice(values[counts == counts.max()]))
@@ -86,22 +86,22 @@ def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DimensionTest:
-    """Evidence for one more direction.
+    """Outcome of the test for one more direction.
 
     Parameters
     ----------
     n_directions : int
         Dimension under test.
     n_selected : int
-        Variables of the sparse fit with that many directions.
+        Number of variables of the sparse fit with that many directions.
     eigenvalue : float
-        Smallest of its leading generalised eigenvalues.
+        Smallest of the leading generalised eigenvalues of that fit.
     noise_ratio : float
-        That eigenvalue over the noise floor.
+        That eigenvalue divided by the noise floor.
     evidence, needed : float
-        Likelihood ratio statistic, and the threshold.
+        Likelihood ratio statistic, and its threshold.
     accepted : bool
-        Whether the direction is real.
+        Whether the direction is accepted as more than noise.
     """
 
     n_directions: int
@@ -121,14 +121,14 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     summary : Summary
         Sums over all sites.
     solution : Solution
-        Of eq2.10 with k directions.
+        Solution of eq2.10 with k directions.
     by_bic : int
-        What `bic_dimension` chose for the same sums.
+        Choice of `bic_dimension` for the same sums.
 
     Returns
     -------
     DimensionTest
-        With the verdict.
+        Outcome of the test.
 
     Notes
     -----
@@ -137,10 +137,10 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     :math:`x = \max(\lambda_k / \varphi, 1)`. With the means of x given y as random
     effects the likelihood ratio statistic (twice the logarithm of the ratio) is
     :math:`q(x - 1 - \log x)`. It must exceed
-    :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` when
-    BIC on the whole kernel says fewer directions: as in eq2.14a, where K directions
-    are charged K(K+1)/2 times, the k-th one costs k times as much as a first one
-    would. The first is charged as the second, because it is never left out.
+    :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` if BIC
+    on the whole kernel chooses fewer directions: as in eq2.14a, where K directions have
+    the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. The first
+    direction is tested like the second, because it is never left out.
     Since the k-th direction is the best of many, x must also exceed the 95 % point of
     the largest root of noise on as many variables (Tracy and Widom; Johnstone 2001).
     """
@@ -173,16 +173,16 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
 def add_directions(
     summary: Summary, penalty: float, by_bic: int, max_directions: int, tol: float
 ) -> tuple[Solution, tuple[DimensionTest, ...]]:
-    """Add directions as long as each is more than noise.
+    """Add directions while each is more than noise.
 
     Parameters
     ----------
     summary : Summary
         Sums over all sites, columns on a common scale.
     penalty : float
-        Of every fit.
+        Penalty of every fit.
     by_bic : int
-        What `bic_dimension` chooses for the same sums.
+        Choice of `bic_dimension` for the same sums.
     max_directions : int
         Largest K considered.
     tol : float
@@ -191,10 +191,10 @@ def add_directions(
     Returns
     -------
     solution : Solution
-        Of eq2.10 with the K chosen.
+        Solution of eq2.10 with the chosen K.
     tests : tuple of DimensionTest
-        One for every direction that was looked at. The first stays whatever its test
-        says, because a subspace without directions would be of no use.
+        One test per direction considered. The first direction is kept even if its test
+        rejects it, because a subspace without directions would be of no use.
     """
     sigma, kernel = summary.sigma, summary.kernel
     chosen = solve(sigma, kernel, 1, penalty, tol=tol)
@@ -209,7 +209,7 @@ def add_directions(
 
 
 def _largest_noise_root(freedom: float, n_variables: int) -> float:
-    """95 % point of the largest eigenvalue of a white Wishart matrix."""
+    """Return the 95 % point of the largest eigenvalue of a white Wishart matrix."""
     root: float = np.sqrt(freedom) + np.sqrt(n_variables)
     spread = root * (1 / np.sqrt(freedom) + 1 / np.sqrt(n_variables)) ** (1 / 3)
     return float(root**2 + TRACY_WIDOM_95 * spread)

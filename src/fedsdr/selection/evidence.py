@@ -1,4 +1,4 @@
-"""What selection starts from, and what it hands on."""
+"""Input and output of the selection of variables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from fedsdr.summaries.summary import Summary
 #: Asks the sites for the error of each candidate on their own rows.
 Errors = Callable[[Sequence[Matrix]], Vector]
 
-#: The table behind the choices, one dict per line.
+#: The table on which the choices are based, one dict per line.
 Table = tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What the sites contributed, summed, with columns on a common scale.
+    """Sums over all sites, with columns on a common scale.
 
     Parameters
     ----------
     total : Summary
-        Over all rows.
+        Sums over all rows.
     votes : tuple of int
         The sites' own choices of K, ascending, for `Votes`.
     folds : tuple of (Summary, Summary)
         Sums over fitting and held-out rows, for `Moments`.
     fitting : Summary or None
-        Over the rows that `HoldOut` fits on.
+        Sums over the rows on which `HoldOut` fits.
     errors : callable or None
-        Asks the sites for the errors of candidate bases, for `HoldOut`.
+        Function that asks the sites for the errors of candidate bases, for `HoldOut`.
     """
 
     total: Summary
@@ -42,14 +42,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Which variables, with how many directions.
+    """Selected variables and dimension.
 
     Parameters
     ----------
     solution : Solution
-        Of eq2.10 on all rows, with the K and the penalty chosen, and its certificate.
+        Solution of eq2.10 on all rows for the chosen K and penalty, with its
+        certificate.
     table : tuple of dict
-        What the choices were based on.
+        Table on which the choices are based.
     """
 
     solution: Solution

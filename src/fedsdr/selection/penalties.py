@@ -1,4 +1,4 @@
-"""Ways of choosing the penalty: from theory, given, or on rows held out."""
+"""Choose the penalty: from theory, as given, or on rows held out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,25 +14,26 @@ from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.solver import Solution, penalty_grid, penalty_max, solve, solve_path
 from fedsdr.summaries.summary import Summary
 
-# Chance, over all variables together, that noise enters the directions found.
+# Probability, over all variables together, that noise enters the directions.
 ENTRY_LEVEL = 0.001
-# Factor by which the universal penalty is lowered until something passes.
+# Factor by which the universal penalty is lowered until enough variables pass.
 LOWERED = 0.8
-# Smallest penalty that is validated, over the universal one, and the relative gap of
-# the candidates: their ranking needs no more, and the one chosen is solved to `tol`.
+# Smallest penalty that is validated, as a multiple of the universal one, and the
+# relative gap of the candidates: enough for their ranking; the chosen one is solved to
+# `tol`.
 SMALLEST = 0.6
 VALIDATION_TOL = 1e-3
 
 
 def universal_penalty(n_features: int, n_rows: int) -> float:
-    r"""Penalty that scales like the noise of the kernel.
+    r"""Return the penalty that scales like the noise of the kernel.
 
     Parameters
     ----------
     n_features : int
         Number of columns d.
     n_rows : int
-        Rows N over all sites.
+        Number of rows N over all sites.
 
     Returns
     -------
@@ -50,25 +51,25 @@ def universal_penalty(n_features: int, n_rows: int) -> float:
 
 
 def plug_in_penalty(summary: Summary, solution: Solution) -> float:
-    r"""Level below which noise enters all directions of a fit.
+    r"""Return the penalty below which noise enters all directions of a fit.
 
     Parameters
     ----------
     summary : Summary
         Sums over all sites, columns on a common scale.
     solution : Solution
-        A first fit.
+        Solution of a first fit.
 
     Returns
     -------
     float
         :math:`\min_k z \sqrt{\lambda_k (1 - \lambda_k) / N} / |v_k|_1` with z the
-        normal quantile that none of d noise variables exceeds, but for 1 in 1000 fits.
+        normal quantile that d noise variables exceed in 1 of 1000 fits only.
 
     Notes
     -----
-    The minimum, because the level that a strong direction could do with would cost a
-    weak one its variables.
+    The minimum is used because the larger penalty of a strong direction would remove
+    the variables of a weak one.
     """
     part = summary.subset(solution.active)
     vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
@@ -85,25 +86,26 @@ def solve_universal(
     bic_choice: int,
     known: Solution | None = None,
 ) -> Selection:
-    """Solve with the universal penalty, lowered or raised where that is needed.
+    """Solve with the universal penalty, lowered or raised where necessary.
 
     Parameters
     ----------
     total : Summary
         Sums over all sites, columns on a common scale.
     n_directions : int
-        K.
+        Dimension K.
     tol : float
         Relative gap.
     bic_choice : int
-        What `bic_dimension` chooses for the same sums.
+        Choice of `bic_dimension` for the same sums.
     known : Solution, optional
-        A solution with K directions that may already have this penalty.
+        A solution with K directions, which is used if it has this penalty.
 
     Returns
     -------
     Selection
-        With a warning if the signal is too weak for the universal penalty.
+        Selection. A warning is given if the signal is too weak for the universal
+        penalty.
     """
     sigma, kernel, k = total.sigma, total.kernel, n_directions
     rho = universal_penalty(total.n_features, total.n_rows)
@@ -120,11 +122,11 @@ def solve_universal(
         warn_user(
             f"the signal is weak: only {first.active.size} variable(s) pass the "
             f"universal penalty {first.penalty:.3g}, so it was lowered to {rho:.3g}; "
-            "take what is selected for the strongest candidates, not for findings",
+            "the selected variables are the strongest candidates, not findings",
             WeakSignalWarning,
         )
         return Selection(lowered, (*table, _line(lowered, "lowered")))
-    # Where BIC sees directions that were not established, their variables may stay.
+    # If BIC chooses more directions than were accepted, their variables may stay.
     if k >= bic_choice:
         level = plug_in_penalty(total, first)
         if level > first.penalty:
@@ -148,47 +150,47 @@ def solve_given(
     total : Summary
         Sums over all sites, columns on a common scale.
     n_directions : int
-        K.
+        Dimension K.
     penalty : float
-        rho.
+        Penalty rho.
     tol : float
         Relative gap.
     known : Solution, optional
-        A solution with K directions that may already have this penalty.
+        A solution with K directions, which is used if it has this penalty.
 
     Returns
     -------
     Selection
-        An `InputError` if the penalty selects nothing.
+        Selection. An `InputError` is raised if the penalty selects no variable.
     """
     solution = known
     if solution is None or solution.penalty != penalty:
         solution = solve(total.sigma, total.kernel, n_directions, penalty, tol=tol)
     if solution.active.size == 0:
         raise InputError(
-            f"penalty={penalty:g} selects no variable: from "
-            f"{penalty_max(total.kernel):.4g} on nothing is selected"
+            f"penalty={penalty:g} selects no variable: it must be below "
+            f"{penalty_max(total.kernel):.4g}"
         )
     return Selection(solution, (_line(solution, "given"),))
 
 
 def solve_validated(evidence: Evidence, n_directions: int, method: Method) -> Selection:
-    """Choose the penalty on rows that the fit has not seen, and solve with it.
+    """Choose the penalty on rows that are held out, and solve with it.
 
     Parameters
     ----------
     evidence : Evidence
-        Sums on the common scale, with folds for `Moments`, with fitting rows and a way
-        to ask for errors for `HoldOut`.
+        Sums on the common scale: with folds for `Moments`, with fitting rows and the
+        function that asks for errors for `HoldOut`.
     n_directions : int
-        K.
+        Dimension K.
     method : Method
-        With either of them as its penalty.
+        Parameters of the fit, with `Moments` or `HoldOut` as the penalty.
 
     Returns
     -------
     Selection
-        With one line per penalty of the grid.
+        Selection, with one line of the table per penalty of the grid.
     """
     total, rule, k = evidence.total, method.penalty, n_directions
     grid = _grid(total, rule)
@@ -239,7 +241,7 @@ def moment_score(directions: Matrix, held_out: Summary) -> float:
     -------
     float
         :math:`\mathrm{tr}[(B'\Sigma_{val} B)^{-1} B' T_{val} B]`; larger is better.
-        Needs sums only and does not see the scale of y.
+        The score needs sums only and does not depend on the scale of y.
     """
     if directions.shape[1] == 0:
         return 0.0
@@ -256,27 +258,27 @@ def candidates_on_path(
     refit: bool,
     tol: float,
 ) -> tuple[tuple[Solution, ...], list[Matrix]]:
-    """Fit every penalty on some rows.
+    """Fit every penalty on the fitting rows.
 
     Parameters
     ----------
     summary : Summary
         Sums over the sites' fitting rows.
     n_directions : int
-        K.
+        Dimension K.
     penalties : ndarray
-        Descending.
+        Penalties, descending.
     refit : bool
-        Whether the candidates are refitted, as what is reported will be.
+        Whether the candidates are refitted, like the estimate that is reported.
     tol : float
         Relative gap.
 
     Returns
     -------
     solutions : tuple of Solution
-        One a penalty.
+        One solution per penalty.
     directions : list of ndarray of shape (d, at most K)
-        Candidate bases; no columns where nothing was selected.
+        Candidate bases; without columns if no variable was selected.
     """
     path = solve_path(summary.sigma, summary.kernel, n_directions, penalties, tol=tol)
     bases = []
@@ -304,9 +306,9 @@ def validate_by_moments(
     folds : sequence of (Summary, Summary)
         Sums over fitting and over held-out rows.
     n_directions : int
-        K.
+        Dimension K.
     penalties : ndarray of shape (n_penalties,)
-        Descending.
+        Penalties, descending.
     refit : bool
         Whether the candidates are refitted.
     tol : float
@@ -327,7 +329,7 @@ def validate_by_moments(
 
 
 def _grid(total: Summary, rule: Moments | HoldOut) -> Matrix:
-    """Penalties to validate, none so small that noise would come in by the dozen."""
+    """Return the penalties to validate, none so small that much noise is selected."""
     universal = universal_penalty(total.n_features, total.n_rows)
     floor = SMALLEST * universal / penalty_max(total.kernel)
     ratio = min(max(rule.min_ratio, floor), 0.9)

@@ -27,12 +27,12 @@ def draw_autoregressive(
     Notes
     -----
     This covariance is that of the stationary process
-    :math:`x_j = \gamma x_{j-1} + \sqrt{1 - \gamma^2}\, z_j`: one pass along the
-    columns, no d x d factorisation.
+    :math:`x_j = \gamma x_{j-1} + \sqrt{1 - \gamma^2}\, z_j`, which is computed in one
+    pass over the columns, without factorising a d x d matrix.
     """
     innovation = np.sqrt(1.0 - gamma**2)
     shocks = rng.standard_normal((n_rows, n_features))
-    # The first column has unit variance by itself, before the filter shrinks it.
+    # The filter multiplies all columns by `innovation`; the first must keep variance 1.
     shocks[:, 0] /= innovation
     return np.asarray(scipy.signal.lfilter([innovation], [1.0, -gamma], shocks, axis=1))
 
@@ -66,14 +66,15 @@ def split_equally(total: int, n_sites: int) -> NDArray[np.int64]:
     Parameters
     ----------
     total : int
-        Rows over all sites.
+        Number of rows over all sites.
     n_sites : int
         Number of sites.
 
     Returns
     -------
     ndarray of shape (n_sites,), int
-        Rows of each site; the first sites take what does not divide.
+        Number of rows of each site; the first sites have one row more if the rows do
+        not divide evenly.
     """
     sizes = np.full(n_sites, total // n_sites, dtype=np.int64)
     sizes[: total % n_sites] += 1
@@ -90,7 +91,7 @@ def draw_sizes(
     rng : numpy.random.Generator
         Source of randomness.
     total : int
-        Rows over all sites.
+        Number of rows over all sites.
     n_sites : int
         Number of sites.
     concentration : float
@@ -101,7 +102,7 @@ def draw_sizes(
     -------
     ndarray of shape (n_sites,), int
         :math:`n \sim \mathrm{Multinomial}(N, \omega)` with
-        :math:`\omega \sim \mathrm{Dirichlet}_m(c)`. A site may be left without rows.
+        :math:`\omega \sim \mathrm{Dirichlet}_m(c)`. A site may have no rows.
     """
     shares = rng.dirichlet(np.full(n_sites, concentration))
     return rng.multinomial(total, shares)

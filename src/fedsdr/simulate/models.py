@@ -1,4 +1,4 @@
-r"""The four links of the paper and the directions they act on.
+r"""The four link functions of the paper and their directions.
 
 .. math::
     \text{Model 1:}\quad & y = \beta_1^\top x + \varepsilon \\
@@ -37,7 +37,7 @@ def true_directions(n_features: int, n_directions: int) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_features, n_directions)
-        Columns of zeros and ones, as the paper writes them, not of unit length.
+        Columns of zeros and ones as in the paper, not of unit length.
     """
     B = np.zeros((n_features, n_directions))
     for column, active in enumerate(ACTIVE[:n_directions]):

@@ -22,7 +22,7 @@ MODELS = {1: (1,), 2: (2,), 3: (3,), 4: (4,), 5: (1, 2), 6: (3, 4)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """Simulated rows of several sites, and the truth behind them.
+    """Simulated rows of several sites, and their true directions.
 
     Parameters
     ----------
@@ -82,35 +82,35 @@ def make_setting(
     n_sites : int, default=10
         Number of sites, m.
     n_per_site : int, default=100
-        Rows of every site; not looked at when `total` is given.
+        Number of rows per site; ignored if `total` is given.
     n_features : int, default=150
         Number of variables, d; at least 3 for one direction, 5 for two.
     total : int or None, default=None
-        Rows over all sites, N. By default ``n_sites * n_per_site``.
+        Number of rows over all sites, N. By default ``n_sites * n_per_site``.
     concentration : float or None, default=None
-        When given, the sites' sizes are Dirichlet-multinomial with this parameter
+        If given, the sites' sizes are Dirichlet-multinomial with this parameter
         (5 in the paper), and a site may have few rows or none. By default the sizes
         are as equal as possible.
     alpha : float, default=1.0
-        Variance of the sites' locations in settings 1 to 4.
+        Variance of the means :math:`A_i` of the sites in settings 1 to 4.
     gamma : float, default=0.5
         Correlation of neighbouring variables, strictly between -1 and 1.
     non_gaussian : bool, default=False
-        Add independent Bernoulli(1/2) draws to every entry of X.
+        Whether to add independent Bernoulli(1/2) draws to every entry of X.
     random_state : int, Generator, RandomState or None, default=None
         Source of randomness; an int gives the same data every time.
 
     Returns
     -------
     Simulation
-        Rows and truth.
+        Rows and true directions.
 
     Notes
     -----
     Site i draws :math:`A_i \sim N(0, \alpha I)`, :math:`v_i \sim N(A_i, I)` and its
     rows from :math:`N(v_i, \Sigma)` with :math:`\Sigma_{jk} = \gamma^{|j-k|}`; under
     concept shift :math:`v_i = 0`. The paper does not give the probability of the
-    Bernoulli draws; 1/2 is ours.
+    Bernoulli draws; 1/2 is our choice.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from fedsdr.study.study_columns import FROZEN
 
 
 def _read(name: str, value: Any) -> Any:
-    """Read a parameter; the key comes before what is said about it."""
+    """Read a parameter; its name is removed, since messages start with the key."""
     try:
         return read_parameter(name, value)
     except InputError as error:
@@ -44,6 +44,8 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
 
     Parameters
     ----------
+    n_directions, penalty, kernel, refit, standardize, tol : object
+        As in `fedsdr.method.Method`.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,
         from a secret of its own.

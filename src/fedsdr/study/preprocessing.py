@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
-from fedsdr.data.matrix import is_number, to_matrix
+from fedsdr.data.columns import kind_of, odd_entries, to_floats
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.study_columns import Covariate, Target, Variable, level_text
 from fedsdr.study.study_file import StudyFile
@@ -178,12 +178,12 @@ class Preprocessor:
         wanted = [*self.study.columns, self.study.target.name]
         return {name: self.names.get(name, name) for name in wanted}
 
-    def prepare(self, batch: pa.RecordBatch) -> Prepared:
+    def prepare(self, batch: pd.DataFrame) -> Prepared:
         """Prepare one batch of rows.
 
         Parameters
         ----------
-        batch : pyarrow.RecordBatch
+        batch : pandas.DataFrame
             Batch with the columns in `sources`.
 
         Returns
@@ -198,15 +198,15 @@ class Preprocessor:
             study.target.name: study.target,
         }
         read = {
-            name: _read_column(batch.column(source), variables[name])
+            name: _read_column(batch[source], variables[name])
             for name, source in self.sources.items()
         }
-        kept = np.ones(batch.num_rows, dtype=bool)
+        kept = np.ones(len(batch), dtype=bool)
         for name, column in read.items():
             if study.missing_in(name) == "drop":
                 kept &= ~column.missing
         profile = Profile.of(read)
-        profile.n_rows, profile.n_dropped = batch.num_rows, int((~kept).sum())
+        profile.n_rows, profile.n_dropped = len(batch), int((~kept).sum())
         for name, column in read.items():
             counts = profile.counts[name]
             counts["missing"] = int(column.missing.sum())
@@ -222,17 +222,17 @@ class Preprocessor:
         return Prepared(np.column_stack(blocks), y, profile)
 
 
-def _read_column(column: pa.Array, variable: Variable) -> _Read:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+def _read_column(column: pd.Series, variable: Variable) -> _Read:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = pd.Series(np.asarray(column))
     read = _read_numbers if variable.type == "number" else _read_levels
     return read(column, variable)
 
 
-def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
-    if not is_number(column.type):
+def _read_numbers(column: pd.Series, variable: Variable) -> _Read:
+    if kind_of(column) not in ("number", "truth"):
         return _read_text(column)
-    values = to_matrix(pa.RecordBatch.from_arrays([column], ["x"]))[:, 0]
+    values = to_floats(column)
     low, high = variable.range or (-np.inf, np.inf)
     infinite = np.isinf(values)
     with np.errstate(invalid="ignore"):
@@ -241,30 +241,23 @@ def _read_numbers(column: pa.Array, variable: Variable) -> _Read:
     return _Read(values, np.isnan(values), bad)
 
 
-def _read_text(column: pa.Array) -> _Read:
+def _read_text(column: pd.Series) -> _Read:
     """Distinguish words among numbers from numbers that are stored as text."""
-    import pandas as pd
-
-    absent = np.asarray(column.is_null())
-    text = pd.Series(column.to_pandas()).astype(str)
-    odd = pd.to_numeric(text, errors="coerce").isna().to_numpy() & ~absent
+    absent, odd = column.isna().to_numpy(), odd_entries(column)
     bad = {"unreadable": odd, "text": ~odd & ~absent}
     return _Read(np.full(len(column), np.nan), absent, bad)
 
 
-def _read_levels(column: pa.Array, variable: Variable) -> _Read:
+def _read_levels(column: pd.Series, variable: Variable) -> _Read:
     codes = {level: code for code, level in enumerate(variable.levels)}
-    if pa.types.is_null(column.type):
-        values = np.full(len(column), _MISSING)
-        return _Read(values, values == _MISSING, {})
-    encoded = column.dictionary_encode()
-    texts = [level_text(one) for one in encoded.dictionary.to_pylist()]
+    places, found = pd.factorize(column)
+    texts = [level_text(one) for one in found.tolist()]
+    # A missing entry has the place -1, which is the last one here.
     table = np.array(
         [_MISSING if t is None else codes.get(t, _UNDECLARED) for t in texts]
         + [_MISSING],
         dtype=np.int64,
     )
-    places = np.asarray(encoded.indices.fill_null(len(texts)), dtype=np.int64)
     values = table[places]
     return _Read(values, values == _MISSING, {"undeclared": values == _UNDECLARED})
 

@@ -1,4 +1,4 @@
-"""What a site computes from its own rows: sums that add up over sites."""
+"""Sums that a site computes from its own rows, and that add up over sites."""
 
 from fedsdr.summaries.inputs import check_target
 from fedsdr.summaries.prediction import prediction_errors

@@ -1,4 +1,4 @@
-"""Means of groups of rows that are read in batches, some groups in every pass."""
+"""Means of groups of rows that are read in batches, a part of the groups per pass."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ class GroupJob:
     Parameters
     ----------
     weights : Weights
-        With the group of each row of the part.
+        Weights, which contain the group of each row of the part.
     kept : ndarray of bool, shape (n_rows,) or None
-        Rows of the part; None for all.
+        Rows of the part; None for all rows.
     mean : ndarray of shape (n_features,)
-        Of the part.
+        Mean row of the part.
     """
 
     weights: Weights
@@ -44,7 +44,7 @@ class GroupJob:
 
 @dataclass(slots=True, eq=False)
 class _Piece:
-    """Groups first, ..., last - 1 of a job, while their rows come in."""
+    """Groups first, ..., last - 1 of a job, while their rows are read."""
 
     number: int
     job: GroupJob
@@ -71,7 +71,7 @@ class _Piece:
         return self.job.sizes[self.first : self.last]
 
     def select(self, place: slice) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Find the rows of a batch that are in these groups, and their groups."""
+        """Return the rows of a batch that are in these groups, and their groups."""
         labels = self.job.label[place]
         own = np.flatnonzero((labels >= self.first) & (labels < self.last))
         return labels[own].astype(np.intp) - self.first, own
@@ -85,16 +85,16 @@ def between_groups(
     Parameters
     ----------
     stream : Stream
-        The rows.
+        Rows of the site.
     jobs : mapping of int to GroupJob
-        Parts to do it for.
+        Parts of the rows.
     capacity : int
-        Groups whose means are held at a time.
+        Number of groups whose means are held at a time.
 
     Returns
     -------
     dict of int to ndarray of shape (n_features, n_features)
-        For each job.
+        Matrix of each job.
     """
     found: dict[int, Matrix] = {}
     for pieces in _passes(stream, jobs, capacity):
@@ -112,24 +112,24 @@ def within_groups(
     Parameters
     ----------
     stream : Stream
-        The rows.
+        Rows of the site.
     jobs : mapping of int to GroupJob
-        Parts to do it for.
+        Parts of the rows.
     capacity : int
-        Ties whose means are held at a time. Without ties every row is one of its own,
-        so that the rows are read as often as it takes to hold all of them in turn.
+        Number of ties whose means are held at a time. Without ties every row is a group
+        of one, so that a part of n rows needs about n / capacity passes.
 
     Returns
     -------
     dict of int to ndarray of shape (n_features, n_features)
-        For each job.
+        Matrix of each job.
     """
     found: dict[int, Matrix] = {}
     pairs = {
         number: pair_weights(job.sizes, ordered=job.weights.ordered)
         for number, job in jobs.items()
     }
-    # Mean of the last tie of the piece before, with which a pair may straddle.
+    # Mean of the last tie of the previous piece, which may form a pair with the next.
     carried: dict[int, Matrix] = {}
     for pieces in _passes(stream, jobs, capacity):
         for piece in pieces:
@@ -155,7 +155,7 @@ def within_groups(
 def _passes(
     stream: Stream, jobs: Mapping[int, GroupJob], capacity: int
 ) -> Iterator[Sequence[_Piece]]:
-    """Average as many groups in a pass as may be held, and give them out."""
+    """Yield the means of all groups, as many per pass as may be held."""
     for pieces in _schedule(jobs, capacity):
         for piece in pieces:
             piece.begin()

@@ -1,4 +1,4 @@
-"""From what users hold (numpy, pandas, polars, Arrow) to plain arrays."""
+"""Convert inputs of users (numpy, pandas, polars, Arrow) to plain arrays."""
 
 import sys
 from typing import Any
@@ -12,7 +12,7 @@ _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
 
 def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Validate the rows of one site with scikit-learn's own checks.
+    """Validate the rows of one site with the checks of scikit-learn.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def check_target(y: Any) -> NDArray[Any]:
     Returns
     -------
     ndarray of shape (n_rows,)
-        float64 for numbers; anything else (text, booleans) stands for classes.
-        Categories become text even when they look like numbers, because whoever
-        declared them categories said that they have no scale.
+        float64 for numbers; anything else (text, booleans) denotes classes. Categories
+        become text even if they look like numbers, because a column that is declared
+        categorical has no scale.
     """
     if y is None:
         raise InputError("y is missing: sliced inverse regression needs a response")
@@ -83,7 +83,7 @@ def check_target(y: Any) -> NDArray[Any]:
 
 
 def _is_plain(values: Any, n_axes: int) -> bool:
-    """Tell what needs no check, and a site's process no import of scikit-learn."""
+    """Return whether an array needs no checks, and so no import of scikit-learn."""
     return (
         type(values) is np.ndarray
         and values.dtype == np.float64
@@ -97,8 +97,8 @@ def _as_array(y: Any) -> NDArray[Any]:
     arrow = _arrow_of(y)
     if arrow is None:
         return np.asarray(y)
-    # Arrow hands out text as objects only through to_numpy; np.asarray would make an
-    # array of Arrow scalars from a ChunkedArray in some versions.
+    # Arrow returns text as objects only through to_numpy; in some versions np.asarray
+    # makes an array of Arrow scalars from a ChunkedArray.
     if isinstance(y, arrow.ChunkedArray):
         return np.asarray(y.to_numpy())
     return np.asarray(y.to_numpy(zero_copy_only=False))
@@ -114,7 +114,7 @@ def _is_categorical(y: Any) -> bool:
 
 
 def _arrow_of(y: Any) -> Any:
-    """Find pyarrow if `y` is one of its arrays; who made such an array imported it."""
+    """Return pyarrow if `y` is one of its arrays: then it has been imported."""
     arrow = sys.modules.get("pyarrow")
     if arrow is None or not isinstance(y, arrow.Array | arrow.ChunkedArray):
         return None

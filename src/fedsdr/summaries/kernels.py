@@ -1,7 +1,7 @@
-"""The kernel T_i: how much the mean of x moves with the response.
+"""The kernel T_i: the covariance of the mean of x given the response.
 
 All functions take rows that are already centred and return sums, n_i T_i or n_i Q_i,
-so that sites add up.
+which add up over sites.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from fedsdr.arrays import Matrix
 
 Ranks = NDArray[np.integer]
 
-#: Of the smooth kernel: highest degree, rows that a degree needs, decay of the weights.
+#: Smooth kernel: highest degree, rows needed per degree, decay of the weights.
 MAX_DEGREE = 12
 ROWS_A_DEGREE = 4
 DECAY = 3.0
 
-# Rows that are worked out at a time.
+# Number of rows that are evaluated at a time.
 CHUNK = 16384
-# Ties of so many rows are worked out once and kept; shorter ones when they are met.
+# Ties of at least this many rows are evaluated once and kept, shorter ones when needed.
 LONG_TIE = 16
 
 
@@ -49,7 +49,7 @@ def group_means(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Rows.
+        Rows to average.
     labels : ndarray of shape (n_rows,), int
         Group of each row; every label from 0 to the largest one is used.
 
@@ -58,7 +58,7 @@ def group_means(
     means : ndarray of shape (n_groups, n_features)
         Mean row of each group.
     counts : ndarray of shape (n_groups,), int
-        Rows in each group.
+        Number of rows in each group.
     """
     counts = np.bincount(labels)
     starts = np.cumsum(counts) - counts
@@ -80,7 +80,7 @@ def between_slices(X: Matrix, labels: NDArray[np.integer]) -> Matrix:
     Returns
     -------
     ndarray of shape (n_features, n_features)
-        Symmetric positive semidefinite.
+        Symmetric positive semidefinite matrix :math:`n_i T_i`.
 
     Notes
     -----
@@ -88,8 +88,8 @@ def between_slices(X: Matrix, labels: NDArray[np.integer]) -> Matrix:
 
     which is :math:`n_i (\hat\Sigma_i - \tilde Q_i)` with eq2.6a weighted by
     :math:`n_h / n_i` instead of the paper's :math:`1 / H`, so that a short slice is
-    not over-weighted. Computed from the slice means, not as that difference: it is
-    positive semidefinite by construction and nothing cancels.
+    not over-weighted. It is computed from the slice means, not as that difference, so
+    that it is positive semidefinite by construction and no digits cancel.
     """
     means, counts = group_means(X, labels)
     return gram(np.sqrt(counts)[:, None] * means)
@@ -105,13 +105,13 @@ def within_pairs(X: Matrix, ranks: NDArray[np.integer], *, ordered: bool) -> Mat
     ranks : ndarray of shape (n_rows,), int
         Dense rank 0, 1, ... of each row's response; equal for tied responses.
     ordered : bool
-        Whether neighbouring ranks are alike. False for classes: then no pair is made
-        of rows from two classes.
+        Whether neighbouring ranks are similar. False for classes: then no pair contains
+        rows of two classes.
 
     Returns
     -------
     ndarray of shape (n_features, n_features)
-        Symmetric positive semidefinite.
+        Symmetric positive semidefinite matrix :math:`n_i \hat Q_i`.
 
     Notes
     -----
@@ -120,14 +120,15 @@ def within_pairs(X: Matrix, ranks: NDArray[np.integer], *, ordered: bool) -> Mat
     .. math:: n_i \hat Q_i = \sum_{k=1}^{\lfloor n_i/2 \rfloor}
               (x_{(2k)^*} - x_{(2k-1)^*}) (x_{(2k)^*} - x_{(2k-1)^*})^\top .
 
-    Tied responses leave the concomitants :math:`x_{(k)^*}` undefined. We take the
+    The concomitants :math:`x_{(k)^*}` of tied responses are not defined. We take the
     average of eq2.6 over every order of the tied rows, which has a closed form. For a
     tie of g rows with mean :math:`m_g` and scatter :math:`S_g`, a pair inside the tie
-    has expectation :math:`2 S_g / (g - 1)`; a pair that straddles two ties has
+    has expectation :math:`2 S_g / (g - 1)`; a pair of rows from two ties has
     :math:`(m_g - m_{g'})(m_g - m_{g'})^\top + S_g / g + S_{g'} / g'`.
 
     Classes have no neighbours, so all pairs lie inside a class. A class of g rows
-    counts as g/2 pairs, for odd g too, which leaves every class its share of rows:
+    counts as g/2 pairs, also for odd g, so that the weight of every class is its share
+    of the rows:
     :math:`n_i \hat Q_i = \sum_g g\, S_g / (g - 1)`.
     """
     means, sizes = group_means(X, ranks)
@@ -144,16 +145,16 @@ def pair_weights(
     Parameters
     ----------
     sizes : ndarray of shape (n_ties,), int
-        Rows of each tie, in the order of the response.
+        Number of rows in each tie, in the order of the response.
     ordered : bool
-        Whether neighbouring ties are alike.
+        Whether neighbouring ties are similar.
 
     Returns
     -------
     weights : ndarray of shape (n_ties,)
-        Of the scatter of each tie.
+        Weight of the scatter of each tie.
     first, second : ndarray of shape (n_pairs,), int
-        Neighbouring ties between whose means a pair straddles.
+        The two neighbouring ties of each pair that has one row in either.
     """
     if ordered:
         inside, straddling, first, second = _pair_counts(sizes)
@@ -167,7 +168,7 @@ def pair_weights(
 def _pair_counts(
     sizes: NDArray[np.intp],
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
-    """Count, for every tie, its inner and its straddling pairs, and list the latter."""
+    """Count the pairs inside and across ties for every tie, and list the latter."""
     owner = np.repeat(np.arange(len(sizes)), sizes)
     n_pairs = len(owner) // 2
     first, second = owner[: 2 * n_pairs].reshape(n_pairs, 2).T
@@ -179,15 +180,15 @@ def _pair_counts(
 
 
 class RankPolynomials:
-    r"""Polynomials of the rank that are orthonormal and weigh less as they oscillate.
+    r"""Orthonormal polynomials of the rank, with weights that decay with the degree.
 
     Parameters
     ----------
     sizes : ndarray of shape (n_ranks,), int
-        Rows that share each dense rank 0, 1, ...: one without ties.
+        Number of rows with each dense rank 0, 1, ...; all 1 without ties.
     chunk : int, default=16384
-        Rows that are worked out at a time. For more rows than this the values are not
-        kept, which would take more memory than a few columns of x.
+        Number of rows that are evaluated at a time. For more rows than this the values
+        are not kept, since they would take more memory than a few columns of x.
 
     Notes
     -----
@@ -197,8 +198,8 @@ class RankPolynomials:
 
     The polynomials are orthonormal on the equally spaced ranks (discrete Legendre
     polynomials): Legendre polynomials times the inverse of the triangular factor of
-    their QR decomposition. Tied rows get the average over every order of them, which is
-    a projection: the columns stay a contraction, so that the kernel is dominated by the
+    their QR decomposition. Tied rows get the average over all their orders. Averaging
+    is a projection, so the columns stay a contraction, and the kernel is at most the
     covariance in the Loewner order.
     """
 
@@ -211,23 +212,23 @@ class RankPolynomials:
         kept = np.ones(len(sizes), bool) if complete else sizes >= LONG_TIE
         self._kept = np.flatnonzero(kept)
         factor, sums = self._scan(chunk)
-        # Without the constant, which the first column of the factor belongs to.
+        # Without the constant polynomial, which is the first column of the factor.
         to_orthonormal = np.linalg.inv(factor)[:, 1:]
         self._weights = to_orthonormal * np.exp(-np.arange(self.degree) / 2 / DECAY)
         self._table = (sums / sizes[self._kept, None]) @ self._weights
 
     def at(self, ranks: Ranks) -> Matrix:
-        """Evaluate the functions in some rows.
+        """Evaluate the polynomials in some rows.
 
         Parameters
         ----------
         ranks : ndarray of shape (n_rows,), int
-            Of these rows.
+            Dense ranks of these rows.
 
         Returns
         -------
         ndarray of shape (n_rows, degree)
-            One column a polynomial.
+            Values, one column per polynomial.
         """
         if len(self._kept) == len(self._sizes):
             return self._table[ranks]
@@ -247,7 +248,7 @@ class RankPolynomials:
         return values[inverse]
 
     def _scan(self, chunk: int) -> tuple[Matrix, Matrix]:
-        """Go through all places once: triangular factor, and sums over kept ties."""
+        """Compute the triangular factor and the sums over kept ties in one pass."""
         factor = np.empty((0, self.degree + 1))
         sums = np.zeros((len(self._kept), self.degree + 1))
         stops = self._starts + self._sizes
@@ -270,7 +271,7 @@ class RankPolynomials:
 
 
 def rank_polynomials(ranks: NDArray[np.integer]) -> Matrix:
-    """Evaluate the functions in all rows at once, see `RankPolynomials`.
+    """Evaluate the polynomials in all rows at once, see `RankPolynomials`.
 
     Parameters
     ----------
@@ -280,6 +281,6 @@ def rank_polynomials(ranks: NDArray[np.integer]) -> Matrix:
     Returns
     -------
     ndarray of shape (n_rows, n_polynomials)
-        One column a polynomial.
+        Values, one column per polynomial.
     """
     return RankPolynomials(np.bincount(ranks), chunk=len(ranks)).at(ranks)

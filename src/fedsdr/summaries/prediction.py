@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.summaries.slicing import dense_ranks
 
-# Weights that are worked out at a time.
+# Number of weights that are computed at a time.
 BLOCK = 1 << 22
 
 
@@ -22,14 +22,14 @@ def prediction_errors(
 ) -> Matrix:
     r"""Predict held-out responses by the kernel regression eq2.14.
 
-    Run by a site; only the errors leave it.
+    Run by a site; only the errors leave the site.
 
     Parameters
     ----------
     fitting, held_out : tuple (X, y)
         Rows to predict from and rows to predict.
     candidates : sequence of ndarray of shape (n_features, K)
-        Bases; without columns the mean is predicted.
+        Candidate bases; for a basis without columns the mean is predicted.
     discrete : bool
         Whether y holds classes; then their indicators are predicted.
 
@@ -47,7 +47,7 @@ def prediction_errors(
     underflow; the nearest row then decides, which is the limit of the formula.
     """
     known, wanted = as_columns(fitting[1], held_out[1], discrete=discrete)
-    # Differences of large numbers lose digits; distances do not see the shift.
+    # Differences of large numbers lose digits; a shift does not change distances.
     shift = fitting[0].mean(axis=0)
     near, far = fitting[0] - shift, held_out[0] - shift
     return np.array(
@@ -66,7 +66,7 @@ def reduced_error(near: Matrix, far: Matrix, known: Matrix, wanted: Matrix) -> f
     near, far : ndarray of shape (n_fitting, K) and (n_held_out, K)
         Reduced variables of both sets of rows.
     known, wanted : ndarray of shape (n_fitting, n_responses) and of (n_held_out, ...)
-        Their responses.
+        Responses of both sets of rows.
 
     Returns
     -------
@@ -103,9 +103,10 @@ def as_columns(
     Returns
     -------
     known : ndarray of shape (n_fitting, n_responses)
-        One column, or an indicator for each class that occurs in either.
+        Columns of `first`: the numbers, or one indicator per class that occurs in
+        `first` or `second`.
     wanted : ndarray of shape (n_held_out, n_responses)
-        Likewise.
+        Columns of `second`.
     """
     if not discrete:
         return first[:, None].astype(np.float64), second[:, None].astype(np.float64)

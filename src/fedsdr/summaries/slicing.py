@@ -1,4 +1,4 @@
-"""What the responses alone decide: kinds of kernels, slices, and weights of rows.
+"""Kinds of kernels, and the slices and weights that follow from the responses.
 
 Labels depend on the multiset of responses only, never on the order of the rows: tied
 responses always share a slice.
@@ -25,10 +25,10 @@ Target = Literal["auto", "continuous", "classes"]
 #: A whole-numbered response with more distinct values than this is continuous.
 MAX_AUTO_CLASSES = 10
 
-#: Two slices of two rows each: below this a slice mean says nothing.
+#: Smallest number of rows: two slices of two rows each.
 MIN_ROWS = 4
 
-#: Rows in a slice, unless a kernel says otherwise.
+#: Default number of rows per slice.
 SLICE_SIZE = 20
 
 
@@ -44,7 +44,7 @@ class Slices:
     Parameters
     ----------
     size : int, optional
-        Rows in a slice, at least 2; 20 if neither is given.
+        Number of rows per slice, at least 2; 20 if neither size nor number is given.
     number : int, optional
         Number of slices at each site, at least 2, instead of their size.
     """
@@ -78,7 +78,7 @@ Kernel = Smooth | Slices | Pairs
 
 
 def is_discrete(y: Any, target: Target = "auto") -> bool:
-    """Say whether each distinct response is a slice of its own.
+    """Return whether each distinct response is a slice of its own.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def is_discrete(y: Any, target: Target = "auto") -> bool:
 
     Notes
     -----
-    Sites must agree: decide once for a study and pass the outcome on as `target`,
-    because "auto" looks at one site's rows only.
+    All sites must use the same answer: decide once for a study and pass it on as
+    `target`, because "auto" depends on the rows of one site only.
     """
     if target not in ("auto", "continuous", "classes"):
         raise InputError(
@@ -132,10 +132,10 @@ def slice_labels(
     y : array-like of shape (n_rows,)
         Response of one site.
     slices : Slices, optional
-        Their size, or their number: for a size there are ``n_rows // size`` slices.
+        Size or number of the slices; a size gives ``n_rows // size`` slices.
     target : {"auto", "continuous", "classes"}, default="auto"
-        What `y` is, see `is_discrete`. Classes are slices of their own, whatever
-        `slices` says.
+        Type of `y`, see `is_discrete`. Each class is a slice of its own, for any
+        `slices`.
     site : object, default=None
         Label of the site, for messages.
 
@@ -146,10 +146,10 @@ def slice_labels(
 
     Notes
     -----
-    A continuous response is cut at the ranks that would make near-equal slices (the
-    first ones a row longer when the rows do not divide evenly), each cut moved to
-    the nearest rank between two distinct values, the lower one when two are equally
-    near. Cuts that fall together are made once, so heavy ties mean fewer slices.
+    A continuous response is cut at the ranks that would give near-equal slices (the
+    first ones are one row longer if the rows do not divide evenly). Each cut is moved
+    to the nearest rank between two distinct values, the lower one if two are equally
+    near. Equal cuts are made once, so that many ties lead to fewer slices.
     """
     y = check_target(y)
     if is_discrete(y, target):
@@ -158,21 +158,21 @@ def slice_labels(
 
 
 def count_slices(n_rows: int, slices: Slices, site: object = None) -> int:
-    """Decide how many slices a continuous response gets.
+    """Compute the number of slices of a continuous response.
 
     Parameters
     ----------
     n_rows : int
-        Rows of the site.
+        Number of rows of the site.
     slices : Slices
-        Their size, or their number.
+        Size or number of the slices.
     site : object, default=None
         Label of the site, for messages.
 
     Returns
     -------
     int
-        At least 2, and never so many that a slice has fewer than 2 rows.
+        Number of slices, at least 2, and at most ``n_rows // 2``.
     """
     if n_rows < MIN_ROWS:
         raise SiteError(
@@ -242,16 +242,17 @@ def dense_ranks(y: NDArray[Any]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """What the responses of some rows say about their kernel.
+    """Quantities of the kernel of some rows that depend on their responses only.
 
     Parameters
     ----------
     form : {"none", "groups", "functions", "pairs"}
-        No kernel; means of groups; smooth functions of the rank; pairs of neighbours.
+        Form of the kernel: none, from means of groups, from smooth functions of the
+        rank, or from pairs of neighbours.
     ranks : ndarray of shape (n_rows,), int
         Group or dense rank of each row, 0, 1, ...
     ordered : bool
-        Whether neighbouring ranks are alike; for pairs.
+        Whether neighbouring ranks are similar; used for pairs only.
     """
 
     form: Literal["none", "groups", "functions", "pairs"]
@@ -267,7 +268,7 @@ def weigh(
     on_degenerate: Literal["raise", "zero"] = "raise",
     site: object = None,
 ) -> Weights:
-    """Work out what the responses say about the kernel, see `summarize`.
+    """Compute the weights of rows in the kernel from their responses.
 
     Parameters
     ----------
@@ -278,14 +279,15 @@ def weigh(
     discrete : bool
         Whether y holds classes.
     on_degenerate : {"raise", "zero"}, default="raise"
-        What to do with rows that cannot say how x moves with y.
+        Treatment of rows from which no kernel can be computed, see `summarize`.
     site : object, default=None
         Label of the site, for messages.
 
     Returns
     -------
     Weights
-        Of form "none" where `on_degenerate` is "zero" and no kernel can be had.
+        Weights; their form is "none" if `on_degenerate` is "zero" and no kernel can be
+        computed.
     """
     ranks = dense_ranks(y)
     problem = _degeneracy(ranks, discrete=discrete)
@@ -307,7 +309,7 @@ def weigh(
 
 
 def _degeneracy(ranks: NDArray[np.intp], *, discrete: bool) -> str | None:
-    """Say why no kernel can be computed, or None when one can."""
+    """Return why no kernel can be computed, or None if one can be computed."""
     counts = np.bincount(ranks)
     if len(ranks) < MIN_ROWS:
         return f"has {len(ranks)} row(s), too few for two slices"

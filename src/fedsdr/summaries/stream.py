@@ -1,4 +1,4 @@
-"""Rows that are read anew for every pass, and never held all at once."""
+"""Rows that are read again for every pass, and never held in memory all at once."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scan:
-    """What the first pass finds out."""
+    """Values that the first pass computes."""
 
     y: NDArray[Any]
     mean: Matrix
@@ -30,16 +30,16 @@ class Stream:
     Parameters
     ----------
     read : callable without parameters
-        Gives the batches from the first on, as tuples of X, an ndarray of shape
-        (n_batch, n_features), and y, an ndarray of shape (n_batch,); the same ones in
-        every call.
+        Function that returns all batches, starting with the first one, as tuples of X,
+        an ndarray of shape (n_batch, n_features), and y, an ndarray of shape
+        (n_batch,). Every call must return the same batches.
 
     Notes
     -----
-    The responses are kept, and two numbers for each batch. The second of these is a
-    checksum: a database may be written to between two passes, and sums of rows from
-    before and after would belong to no data set. It guards against chance, not against
-    whoever writes to the site's own database.
+    The responses are kept in memory, and two numbers per batch. The second number is a
+    checksum: if a database is written to between two passes, the sums would mix rows of
+    two data sets. The checksum detects accidental changes, not those by an attacker who
+    can write to the site's database.
     """
 
     read: Reader
@@ -73,30 +73,30 @@ class Stream:
         return self._scan().largest
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps from now on, in place of what they were filled with before.
+        """Set the values that are filled into gaps; they replace earlier ones.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns.
+            Indices of the columns.
         values : ndarray of shape (n_columns,)
-            What to fill in.
+            Value for the gaps of each column.
         """
         self._gaps = (columns, np.asarray(values, dtype=np.float64))
         self._scanned = None
 
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are there, whatever gaps are filled with.
+        """Count and add the values that are not missing; filled gaps do not count.
 
         Parameters
         ----------
         columns : sequence of int
-            Places of the columns.
+            Indices of the columns.
 
         Returns
         -------
         ndarray of shape (2 * n_columns,)
-            Numbers of values, then their sums.
+            Number of values of each column, then their sums.
         """
         found = np.zeros((2, len(columns)))
         for X, _ in self._batches():
@@ -106,14 +106,14 @@ class Stream:
         return found.ravel()
 
     def centred(self) -> Iterator[tuple[slice, Matrix]]:
-        """Go through the rows once, less the mean of all.
+        """Read the rows once, minus the mean of all rows.
 
         Yields
         ------
         place : slice
-            Which rows a batch has.
+            Row numbers of the batch.
         rows : ndarray of shape (n_batch, n_features)
-            The batch, for the caller to write to.
+            Centred rows of the batch; the caller may overwrite them.
         """
         mean, start = self.mean, 0
         if not np.isfinite(self.largest).all():
@@ -127,12 +127,12 @@ class Stream:
             start = stop
 
     def rows(self) -> Iterator[Matrix]:
-        """Go through the rows once, as they are.
+        """Read the rows once, without centring them.
 
         Yields
         ------
         ndarray of shape (n_batch, n_features)
-            With gaps filled.
+            Rows of a batch, with gaps filled.
         """
         for X, _ in self._filled():
             yield X
@@ -149,7 +149,7 @@ class Stream:
                 extremes = np.maximum(X.max(axis=0), -X.min(axis=0))
                 largest = np.maximum(largest, extremes)
             if not responses:
-                raise InputError("there are no rows: there is nothing to sum")
+                raise InputError("there are no rows to sum")
             y = np.concatenate(responses)
             self._scanned = _Scan(y, total / len(y), largest)
         return self._scanned
@@ -163,7 +163,7 @@ class Stream:
             yield X, y
 
     def _batches(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
-        """Read the rows, and stop if they are not those of the first time."""
+        """Read the rows, and raise an error if they changed since the first pass."""
         prints: list[tuple[int, int]] = []
         for X, y in self.read():
             if len(X) == 0:
@@ -188,7 +188,7 @@ _CHANGED = (
 
 def _checksum(X: Matrix, y: NDArray[Any]) -> int:
     responses = y.astype(str) if y.dtype.kind == "O" else y
-    # Whichever way round the matrix lies in memory, without a copy.
+    # No copy, for matrices in row order and in column order.
     flat = X if X.flags.c_contiguous else X.T
     start = zlib.crc32(_bytes_of(responses))
     return zlib.crc32(_bytes_of(flat), start)

@@ -1,7 +1,7 @@
-"""Summaries of rows that are never held all at once.
+"""Summaries of rows that are never held in memory all at once.
 
-The twin of `summarize`: the same sums, to rounding, from batches. Of several parts of
-the rows, such as folds, all are summed in the same pass.
+The sums are those of `summarize` up to rounding, but computed from batches. Several
+parts of the rows, such as folds, are summed in the same pass.
 """
 
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary, centre
 
-#: Bytes that group means may take.
+#: Bytes of memory that group means may take.
 MEMORY = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some of the rows.
+    """A part of the rows.
 
     Parameters
     ----------
     weights : Weights
-        What their responses say about the kernel.
+        Weights of the rows of the part in the kernel.
     kept : ndarray of bool, shape (n_rows,), optional
-        Which rows; all if not given.
+        Mask of the rows of the part; all rows if not given.
     """
 
     weights: Weights
@@ -38,7 +38,7 @@ class Part:
 
 
 @dataclass(slots=True, eq=False)
-class Moments:
+class RowMoments:
     r"""Number, mean and scatter of rows, with which those of others can be merged.
 
     Parameters
@@ -52,7 +52,7 @@ class Moments:
               (\bar x_A - \bar x_B)(\bar x_A - \bar x_B)^\top
 
     (Chan, Golub and LeVeque 1983). Only positive semidefinite matrices are added, so
-    that nothing cancels.
+    that no digits cancel.
     """
 
     n_features: int
@@ -70,18 +70,18 @@ class Moments:
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features)
-            They are written to.
+            Rows to add; the array is overwritten.
         """
         if len(rows):
             _, mean = centre(rows, out=rows)
             self._merge(len(rows), mean, rows.T @ rows)
 
-    def merge(self, other: "Moments") -> None:
+    def merge(self, other: "RowMoments") -> None:
         """Add the rows that others are the moments of.
 
         Parameters
         ----------
-        other : Moments
+        other : RowMoments
             Of other rows.
         """
         if other.n_rows:
@@ -111,7 +111,7 @@ class _Smooth:
         self._overlap = np.zeros((degree, degree))
 
     def add(self, rows: Matrix, kept: Mask | slice) -> None:
-        """Add a batch; rows of other parts have no weight, which saves a copy."""
+        """Add a batch; rows of other parts get weight zero, which avoids a copy."""
         n_kept = int(kept.sum()) if isinstance(kept, np.ndarray) else len(rows)
         ranks = self._ranks[self._seen : self._seen + n_kept]
         self._seen += n_kept
@@ -122,7 +122,7 @@ class _Smooth:
         self._sums += own.sum(axis=0)
         self._overlap += own.T @ own
 
-    def summary(self, moments: Moments, scatter: Matrix) -> Summary:
+    def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
         """Give the summary, for rows centred on the mean of their own part."""
         product = self._product - np.outer(self._sums, moments.mean)
         return Summary(
@@ -142,28 +142,28 @@ def summarize_parts(
     Parameters
     ----------
     stream : Stream
-        The rows.
+        Rows of the site.
     parts : sequence of Part
-        They may overlap.
+        Parts of the rows; they may overlap.
     memory : int, default=2**28
-        Bytes that means of groups may take. Kernels "slices" and "pairs" need a mean
-        for each slice or tie; where these are more than fit, the rows are read again.
+        Bytes of memory that means of groups may take. Kernels "slices" and "pairs" need
+        one mean per slice or tie; if these need more memory, the rows are read again.
 
     Returns
     -------
     list of Summary
-        What `summarize` computes for each part, to rounding.
+        Result of `summarize` for each part, up to rounding.
 
     Notes
     -----
     Rows that belong to the same parts form a cell. The scatter is computed for each
-    cell, and merged to those of the parts: five folds, each left out and each alone,
-    cost as many products as all rows once.
+    cell, and merged for each part: five folds, each left out and each alone, need only
+    as many products as all rows once.
     """
     masks = [part.kept for part in parts if part.kept is not None]
     cell = _cells(masks, stream.n_rows)
     n_features = stream.n_features
-    moments = [Moments(n_features) for _ in range(int(cell.max()) + 1)]
+    moments = [RowMoments(n_features) for _ in range(int(cell.max()) + 1)]
     smooth = {
         number: _Smooth(part.weights.ranks, n_features)
         for number, part in enumerate(parts)
@@ -177,7 +177,7 @@ def summarize_parts(
         for number in range(len(moments)):
             moments[number].add(rows if len(moments) == 1 else rows[here == number])
     merged = [_union(moments, part, cell) for part in parts]
-    # Every bit symmetric, as `gram` makes it.
+    # Symmetric to the last bit, like the result of `gram`.
     scatters = [(one.scatter + one.scatter.T) / 2 for one in merged]
     jobs = {
         number: GroupJob(part.weights, part.kept, merged[number].mean)
@@ -216,7 +216,7 @@ def _group_sums(
 
 
 def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
-    """Find the sets of rows that belong to the same parts."""
+    """Return the cell of each row: rows of a cell belong to the same parts."""
     cell = np.zeros(n_rows, dtype=np.int32)
     for mask in masks:
         code = 2 * cell + mask
@@ -225,16 +225,18 @@ def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
     return cell
 
 
-def _union(moments: Sequence[Moments], part: Part, cell: NDArray[np.int32]) -> Moments:
+def _union(
+    moments: Sequence[RowMoments], part: Part, cell: NDArray[np.int32]
+) -> RowMoments:
     chosen = np.ones(len(moments), dtype=bool)
     if part.kept is not None:
-        # A cell lies in a part as a whole.
+        # All rows of a cell belong to the part.
         chosen[:] = False
         chosen[np.unique(cell[part.kept])] = True
     own = [one for one, inside in zip(moments, chosen, strict=True) if inside]
     if len(own) == 1:
         return own[0]
-    union = Moments(moments[0].n_features)
+    union = RowMoments(moments[0].n_features)
     for one in own:
         union.merge(one)
     return union
@@ -246,14 +248,14 @@ def reduce_rows(stream: Stream, bases: Sequence[Matrix]) -> list[Matrix]:
     Parameters
     ----------
     stream : Stream
-        The rows.
+        Rows of the site.
     bases : sequence of ndarray of shape (n_features, K)
-        One at least.
+        At least one basis.
 
     Returns
     -------
     list of ndarray of shape (n_rows, K)
-        For each basis, of rows less the mean of all.
+        Reduced variables of the centred rows, for each basis.
     """
     together = np.hstack(bases)
     reduced = np.empty((stream.n_rows, together.shape[1]))

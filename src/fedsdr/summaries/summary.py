@@ -1,4 +1,4 @@
-"""Sums over rows: all that a fit needs to know of a site, and how to compute it."""
+"""The sums over rows that a fit needs from a site, and their computation."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -37,7 +37,7 @@ class Summary:
 
     Notes
     -----
-    If y says nothing about x, T is on average `noise_floor` times sigma.
+    If x and y are independent, T is on average `noise_floor` times sigma.
     With N rows over all sites (section 2.1 of the paper)
 
     .. math:: \hat\Sigma = \sum_i \frac{n_i}{N} \hat\Sigma_i , \qquad
@@ -114,7 +114,7 @@ class Summary:
         Parameters
         ----------
         scale : array-like of shape (n_features,)
-            What each column is divided by; positive and finite.
+            Divisor of each column; positive and finite.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class Summary:
         Parameters
         ----------
         other : Summary
-            The other one.
+            Summary to compare with.
         rtol : float, default=1e-12
             Largest difference, relative to the largest entry of each matrix.
 
@@ -183,8 +183,8 @@ def summarize(
 ) -> Summary:
     r"""Compute the two sums that one site contributes.
 
-    Run by a site on its own rows. The rows are centred on the site's own mean, so
-    sites whose covariates are shifted against each other still add up.
+    Run by a site on its own rows. The rows are centred on the site's own mean, so that
+    the sums of sites with different means can be added.
 
     Parameters
     ----------
@@ -198,13 +198,13 @@ def summarize(
         the two-point estimate of the within covariance (eq2.6), which needs no slices
         but may have negative eigenvalues. `Smooth`: polynomials of the rank of y in
         place of slice indicators (see `RankPolynomials`), less noisy and without a
-        slice size to choose. Classes always are slices of their own, for `Smooth` as
+        slice size to choose. Each class is a slice of its own, both for `Smooth` and
         for `Slices`.
     target : {"auto", "continuous", "classes"}, default="auto"
-        What a numeric `y` is; "auto" takes few whole values for classes, see
+        Type of a numeric `y`; "auto" treats a few whole values as classes, see
         `is_discrete`.
     on_degenerate : {"raise", "zero"}, default="raise"
-        What to do with a site whose rows cannot say how x moves with y: fewer than 4
+        Treatment of a site from whose rows no kernel can be computed: fewer than 4
         rows, constant y, one class, or no class with two rows. "zero" warns and
         keeps the site's covariance with a kernel of zeros.
     site : object, default=None
@@ -218,15 +218,15 @@ def summarize(
     Raises
     ------
     SiteError
-        When the site is degenerate and `on_degenerate` is "raise".
+        If the site is degenerate and `on_degenerate` is "raise".
     InputError
-        When an option is out of range; scikit-learn's ValueError when X or y hold
-        NaN, infinities or text where numbers belong.
+        If an option is out of range; scikit-learn's ValueError if X or y hold NaN,
+        infinities or text instead of numbers.
 
     Warns
     -----
     SiteWarning
-        When there are too few rows for the slices asked for.
+        If there are too few rows for the requested slices.
 
     Notes
     -----
@@ -234,8 +234,8 @@ def summarize(
               \qquad
               T_i = \sum_h \frac{n_h}{n_i} (\bar x_h - \bar x)(\bar x_h - \bar x)^\top
 
-    Sliced inverse regression is blind to links that are symmetric about the mean:
-    there :math:`E[x \mid y]` does not move.
+    Sliced inverse regression cannot find links that are symmetric about the mean:
+    there :math:`E[x \mid y]` is constant.
 
     Examples
     --------

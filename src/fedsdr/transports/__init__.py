@@ -1,4 +1,4 @@
-"""Running a protocol: what carries messages between its parties."""
+"""Transports, which carry the messages of a protocol between its parties."""
 
 from fedsdr.transports.in_process import InProcess
 from fedsdr.transports.transcript import Message, Transcript

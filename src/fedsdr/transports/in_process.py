@@ -1,4 +1,4 @@
-"""All parties in one process, with everything else as between machines."""
+"""Transport between parties in one process, with the same messages as on a network."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -12,28 +12,28 @@ Fault = Callable[[str, str, bytes], bytes | None]
 
 
 class InProcess:
-    """Carries messages between objects, as bytes.
+    """Transport that passes messages between objects as bytes.
 
     Parameters
     ----------
     parties : mapping of str to Party
         The sites, by name.
     transcript : Transcript, optional
-        Where to record messages; counts only if not given.
+        Record of the messages; if not given, bytes are counted but not kept.
     fault : callable, optional
-        Called with the message's name, the site and the bytes of its request; returns
-        the bytes to deliver, or None for a site that is lost.
+        Function of the message's name, the site and the bytes of its request, which
+        returns the bytes to deliver, or None for a site that does not answer.
     driver : str, default="coordinator"
         Name of the party that sends requests.
     on_error : {"code", "raise"}, default="code"
-        "raise" lets what goes wrong at a site through, for sites that belong to the
-        caller.
+        Treatment of errors at a site: "code" returns a fixed code, "raise" raises the
+        error, for sites whose rows belong to the caller.
 
     Attributes
     ----------
     errors : dict of str to Exception
-        What went wrong at each site of the last exchange, for tests; between machines
-        it stays at the site.
+        Errors at the sites in the last exchange, for tests; on a network they stay at
+        the site.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class InProcess:
         Parameters
         ----------
         name : str
-            Of the message.
+            Name of the message.
         payloads : mapping of str to mapping
             Content for each site.
         timeout : float
-            Not used: a call ends when it ends.
+            Not used: a call in this process is not interrupted.
 
         Returns
         -------
         replies : dict of str to dict
-            From the sites that answered.
+            Replies of the sites that answered.
         failures : dict of str to str
-            A fixed code for each of the others.
+            Fixed code of each of the other sites.
         """
         del timeout
         self.transcript.rounds += 1
@@ -95,7 +95,7 @@ class InProcess:
         return replies, failures
 
     def _answer(self, site: str, name: str, packed: bytes) -> bytes | str:
-        """Let a site answer; only bytes or a fixed code come back."""
+        """Return the reply of a site as bytes, or the fixed code of its failure."""
         try:
             return encode(self.parties[site].handle(name, decode(packed)))
         except Exception as error:

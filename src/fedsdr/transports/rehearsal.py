@@ -1,4 +1,4 @@
-"""A whole study in one process, from the files that it would really run with."""
+"""Run a whole study in one process, from its real files."""
 
 import tempfile
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from fedsdr.transports.in_process import InProcess
 
 
 class _Candid:
-    """A site that says aloud why it refuses: its rows are the caller's own."""
+    """A site whose refusals are explained, since its rows belong to the caller."""
 
     def __init__(self, name: str, party: Party) -> None:
         self._name = name
@@ -40,22 +40,22 @@ def rehearse(
     study_file : str or Path
         The coordinator's ``study.toml``.
     site_files : iterable of str or Path
-        The sites' ``site.toml``. A site of the roster whose file is not given counts as
-        one that does not answer.
+        The ``site.toml`` of each site. A site of the roster whose file is not given
+        counts as a site that does not answer.
     progress : callable, optional
-        Called with every `fedsdr.study.Step`.
+        Function that is called with every `fedsdr.study.Step`.
 
     Returns
     -------
     Result
-        As the real study would give. Sites apply their rules, but ledgers are kept in
-        memory, and nothing is written at the sites.
+        Result of the study. Sites apply their rules, but ledgers are kept in memory,
+        and no files of the sites are written.
     """
     parties: dict[str, Party] = {}
     for path in site_files:
         site = open_site(path, rehearsal=True)
         if site.name in parties:
-            raise InputError(f"two of the files are of site '{site.name}'")
+            raise InputError(f"two site files have the name '{site.name}'")
         parties[site.name] = _Candid(site.name, site)
 
     def fault(_name: str, site: str, packed: bytes) -> bytes | None:

@@ -11,18 +11,18 @@ COORDINATOR = "coordinator"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message, as it went over the wire.
+    """One message in the form in which it was sent.
 
     Parameters
     ----------
     round : int
-        Number of the exchange, from 1.
+        Number of the exchange, starting at 1.
     name : str
-        What the message is called.
+        Name of the message.
     sender, receiver : str
-        Parties.
+        Names of the two parties.
     packed : bytes
-        All of it.
+        Bytes of the message.
     """
 
     round: int
@@ -33,7 +33,7 @@ class Message:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Content, read again from the bytes."""
+        """Content of the message, read from its bytes."""
         return decode(self.packed)
 
 
@@ -54,16 +54,16 @@ class Transcript:
     received: dict[str, int] = field(default_factory=dict, init=False)
 
     def record(self, name: str, sender: str, receiver: str, packed: bytes) -> None:
-        """Note one message of the current round.
+        """Record one message of the current round.
 
         Parameters
         ----------
         name : str
-            What it is called.
+            Name of the message.
         sender, receiver : str
-            Parties.
+            Names of the two parties.
         packed : bytes
-            The message.
+            Bytes of the message.
         """
         self.sent[sender] = self.sent.get(sender, 0) + len(packed)
         self.received[receiver] = self.received.get(receiver, 0) + len(packed)
@@ -71,29 +71,29 @@ class Transcript:
             self.messages.append(Message(self.rounds, name, sender, receiver, packed))
 
     def seen_by(self, party: str) -> Iterator[Message]:
-        """List what a party could have kept.
+        """List all messages that a party sent or received.
 
         Parameters
         ----------
         party : str
-            Name.
+            Name of the party.
 
         Yields
         ------
         Message
-            That it sent or received.
+            Message that the party sent or received.
         """
         for message in self.messages:
             if party in (message.sender, message.receiver):
                 yield message
 
     def bytes_of(self, party: str) -> int:
-        """Count the traffic of a party.
+        """Count the bytes that a party sent and received.
 
         Parameters
         ----------
         party : str
-            Name.
+            Name of the party.
 
         Returns
         -------

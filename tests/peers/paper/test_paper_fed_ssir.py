@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedsdr import Auto, ConvergenceWarning, FedSSIR, HoldOut, InputError, PaperFedSSIR
+from fedsdr import (
+    Auto,
+    ConvergenceWarning,
+    FedSSIR,
+    HoldOut,
+    InputError,
+    PaperFedSSIR,
+    WeakSignalWarning,
+)
 from fedsdr.simulate import make_setting
 
 
@@ -73,6 +81,17 @@ def test_a_run_cut_short_says_so_at_the_line_of_the_user(small):
         model.fit(small.X, small.y, sites=small.sites)
     assert caught[0].filename == __file__
     assert not model.result_.converged
+
+
+@pytest.mark.parametrize("penalty", [5.0, HoldOut(penalties=2, min_ratio=0.9)])
+def test_a_penalty_that_selects_nothing_gives_no_direction(rng, penalty):
+    X, y = rng.normal(size=(180, 3)), rng.normal(size=180)
+    model = PaperFedSSIR(2, penalty=penalty, tol=1e-3, random_state=0)
+    with pytest.warns(WeakSignalWarning, match=r"0 direction\(s\) instead of 2"):
+        model.fit(X, y, sites=np.arange(180) % 3)
+    assert model.n_directions_ == 0
+    assert not model.support_.any()
+    assert model.transform(X).shape == (180, 0)
 
 
 def test_without_sites_there_is_one(small):

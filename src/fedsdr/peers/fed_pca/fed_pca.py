@@ -1,7 +1,7 @@
 """Federated principal component analysis."""
 
 from collections.abc import Hashable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -138,6 +138,8 @@ class FedPCA(Components):
     >>> model.transform(X).shape
     (90, 2)
     """
+
+    __metadata_request__partial_fit: ClassVar = {"sites": True}
 
     _states: dict[Hashable, Subspace]
     _generator: np.random.Generator

@@ -10,6 +10,7 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimators.checks import check_choice, check_flag, check_number
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
+from fedsdr.extras import require
 from fedsdr.peers.components import Components
 from fedsdr.peers.fed_svd.row_holder import Factors
 from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
@@ -153,6 +154,7 @@ class FedSVD(Components):
         FedSVD
             Itself, fitted.
         """
+        require("secure", "FedSVD")
         _check_parameters(self)
         least = 1 if self.center is False else 2
         rows = self._rows(X, reset=True, least=least)

@@ -21,8 +21,8 @@ class PaperFit:
     pi : ndarray of shape (d, d)
         Average of the sites' soft-thresholded matrices. Neither a solution of eq2.10
         nor sparse: it has the union of the sites' supports.
-    basis : ndarray of shape (d, K)
-        Its top eigenvectors.
+    basis : ndarray of shape (d, at most K)
+        Its top eigenvectors; fewer than K where fewer variables are selected.
     penalty : float
         Penalty rho.
     n_iter : int
@@ -204,9 +204,7 @@ class PaperCoordinator:
             previous = pi
             if change < tol or n_iter >= max_iter:
                 break
-        basis = np.linalg.eigh((pi + pi.T) / 2)[1][:, ::-1][:, :n_directions]
-        # Eigenvectors of a matrix with zero rows are zero there but for rounding.
-        basis = basis * pi.any(axis=1, keepdims=True)
+        basis = _leading_eigenvectors(pi, n_directions)
         return PaperFit(pi, basis, penalty, n_iter, change, change < tol)
 
     def errors(self, bases: Sequence[Matrix]) -> Matrix:
@@ -257,3 +255,16 @@ class PaperCoordinator:
         return ask_checked(
             self.exchange, PAPER, name, everyone, self.timeout, sizes=sizes
         )
+
+
+def _leading_eigenvectors(pi: Matrix, n_directions: int) -> Matrix:
+    active = np.flatnonzero(pi.any(axis=1))
+    symmetric = (pi + pi.T) / 2
+    if len(active) < n_directions:
+        # A zero eigenvalue has no eigenvector of its own.
+        basis = np.zeros((len(pi), len(active)))
+        basis[active] = np.linalg.eigh(symmetric[np.ix_(active, active)])[1][:, ::-1]
+        return basis
+    basis = np.linalg.eigh(symmetric)[1][:, ::-1][:, :n_directions]
+    # Eigenvectors of a matrix with zero rows are zero there but for rounding.
+    return basis * pi.any(axis=1, keepdims=True)

@@ -6,6 +6,7 @@ from typing import Any, Self
 from fedsdr.estimators.checks import check_number
 from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.solver import single_threaded_blas
@@ -22,9 +23,9 @@ class PaperFedSSIR(Reducer):
     n_directions : int, "votes" or Votes, default="votes"
         Dimension K, or the most frequent choice of the sites' own BIC (eq2.14a).
     penalty : float, str, HoldOut or Universal, default="holdout"
-        rho. "holdout" is kernel regression (eq2.14) on 30 % of every site's rows, for
-        20 penalties; ``HoldOut(fraction=0.5, penalties=10)`` changes that. "universal"
-        is :math:`\frac12\sqrt{\log d / N}`.
+        Penalty rho. "holdout" is kernel regression (eq2.14) on 30 % of every site's
+        rows, for 20 penalties; ``HoldOut(fraction=0.5, penalties=10)`` changes that.
+        "universal" is :math:`\frac12\sqrt{\log d / N}`.
     kernel : str, Slices, Smooth or Pairs, default="slices"
         How the movement of x with y is measured; see `fedsdr.summaries.summarize`.
         "slices" is the paper's, with 20 rows per slice; ``Slices(size=10)`` or
@@ -127,6 +128,7 @@ class PaperFedSSIR(Reducer):
         PaperFedSSIR
             Itself, fitted.
         """
+        require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
         own = self._own_sites(X, y, sites, generator)

@@ -8,7 +8,12 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.estimation import orthonormal
-from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
+from fedsdr.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    WeakSignalWarning,
+    warn_user,
+)
 from fedsdr.method import Method, Terms, Universal
 from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
 from fedsdr.peers.paper.paper_site import PaperSite
@@ -79,13 +84,7 @@ class PaperRun:
         iterates = coordinator.iterates(sigma, counts, k, penalty, scale=scale)
         fit = self._run(coordinator, iterates, k, penalty)
         objective, between = coordinator.finish(fit, counts)
-        if not fit.converged:
-            warn_user(
-                f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
-                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}: raise "
-                "max_iter or tol",
-                ConvergenceWarning,
-            )
+        self._warn(fit, k)
         spread = fit.basis.T @ sigma @ fit.basis
         shares = np.linalg.eigvals(np.linalg.pinv(spread) @ between).real
         found = {
@@ -105,6 +104,23 @@ class PaperRun:
         }
         traffic = {name: keep.bytes_of(name) for name in parts}
         return found, Communication(keep.rounds, traffic)
+
+    def _warn(self, fit: PaperFit, n_directions: int) -> None:
+        if not fit.converged:
+            warn_user(
+                f"the paper's iteration was stopped after {fit.n_iter} rounds with a "
+                f"change of {fit.change:.1e}, above tol={self.choices.tol:g}: raise "
+                "max_iter or tol",
+                ConvergenceWarning,
+            )
+        found = fit.basis.shape[1]
+        if found < n_directions:
+            warn_user(
+                f"{found} direction(s) instead of {n_directions}: with a penalty of "
+                f"{fit.penalty:.3g} no more variables are selected; choose a smaller "
+                "one",
+                WeakSignalWarning,
+            )
 
     def _scale(self, sigma: Matrix) -> Matrix:
         deviations = np.sqrt(np.diag(sigma))

@@ -15,6 +15,7 @@ from fedsdr.rows.memory_rows import group_by_site
 from fedsdr.summaries import (
     Slices,
     Summary,
+    centre,
     is_discrete,
     prediction_errors,
     summarize,
@@ -119,5 +120,5 @@ def pool(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> PooledRows:
     """
     centred = np.empty_like(X)
     for _, rows in group_by_site(sites, len(X)):
-        centred[rows] = X[rows] - X[rows].mean(axis=0)
+        centred[rows] = centre(X[rows])[0]
     return PooledRows(centred, y, slices, is_discrete(y))

@@ -10,9 +10,8 @@ import pandas as pd
 
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
-from fedsdr.estimators.former_names import accept_former_names
+from fedsdr.estimators.former_names import accept_former_names, renamed_attribute
 from fedsdr.estimators.reducer import Reducer, random_generator
-from fedsdr.estimators.renamed import renamed_attribute
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,

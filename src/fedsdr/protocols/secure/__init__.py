@@ -1,4 +1,4 @@
-"""The default protocol: sums under masks, so that only their totals are seen."""
+"""The protocol of studies: sums under masks, so that only their totals are seen."""
 
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.saved_sums import SumFolder

@@ -1,4 +1,4 @@
-"""From the table ``[data]`` of a site's file to its rows."""
+"""Opening a source: from a path, or from the table ``[data]`` of a site's file."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.data.databases import POSTGRESQL, read_address, read_query
-from fedsdr.data.endings import FORMATS, SEPARATORS
-from fedsdr.data.postgresql import PostgresSource
+from fedsdr.data.endings import FORMATS, PARQUET, SEPARATORS
 from fedsdr.data.source import Source
 from fedsdr.data.sqlite import SqliteSource
 from fedsdr.data.text_files import TextSource
 from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 
 #: Keys that each kind of source needs, and keys that it may have.
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -66,6 +66,35 @@ def open_source(table: Mapping[str, Any], *, folder: Path) -> Source:
     return _open_arrow((path,))
 
 
+def open_file(path: Path, text: frozenset[str] = frozenset()) -> Source:
+    """Open one file.
+
+    Parameters
+    ----------
+    path : Path
+        File whose name ends in .csv, .tsv (either with .gz), .parquet or .pq.
+    text : frozenset of str, default=frozenset()
+        Columns that are text though they look like numbers, so that the labels "01"
+        and "1" stay apart.
+
+    Returns
+    -------
+    Source
+        An `InputError` if the file is missing, empty, damaged or of another kind.
+    """
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name one file in it")
+    name = path.name.lower()
+    if name.endswith(tuple(SEPARATORS)):
+        return TextSource((path,), text)
+    if name.endswith(PARQUET):
+        return _open_arrow((path,))
+    known = ", ".join([*SEPARATORS, *PARQUET])
+    raise InputError(f"{path} is of an unknown kind: its name should end in {known}")
+
+
 def _check_keys(table: Mapping[str, Any], kind: str) -> None:
     needed, optional = KEYS[kind]
     known = ["kind", *needed, *optional]
@@ -88,6 +117,9 @@ def _check_keys(table: Mapping[str, Any], kind: str) -> None:
 def _open_database(table: Mapping[str, Any], folder: Path) -> Source:
     address, query = read_address(table, folder), read_query(table)
     if address.url.scheme in POSTGRESQL:
+        require("sql", "reading from PostgreSQL")
+        from fedsdr.data.postgresql import PostgresSource
+
         return PostgresSource(address, query)
     if address.password_env or address.password_file or address.url.netloc:
         raise InputError(
@@ -122,7 +154,7 @@ def _open_files(path: Path, text: frozenset[str]) -> Source:
 
 
 def _open_arrow(paths: tuple[Path, ...], base: Path | None = None) -> Source:
-    # Arrow's datasets import pandas, which a site with a CSV file does without.
+    require("arrow", "reading Parquet, Feather and Arrow files")
     from fedsdr.data.arrow_files import ArrowSource
 
     return ArrowSource(paths, base)
