@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedsdr.extras import has
 from fedsdr.files import write_atomically
 from reproduction import markdown
 from reproduction.effort import effort
@@ -177,14 +178,11 @@ def _origin(results: pd.DataFrame) -> str:
 def _draw(experiment: Experiment, results: pd.DataFrame, path: Path) -> bool:
     if experiment.draw is None:
         return False
-    try:
-        experiment.draw(results, path)
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
+    if not has("plots"):
         warnings.warn(
             "no picture is drawn without matplotlib: install fedsdr[reproduction]",
             stacklevel=2,
         )
         return path.exists()
+    experiment.draw(results, path)
     return True

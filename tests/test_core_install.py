@@ -148,6 +148,7 @@ CALLS = {
     "FedSSIR(protocol='secure').fit(X, y, sites=sites)": "secure",
     "FedSVD().fit(X, sites=sites)": "secure",
     "PaperFedSSIR().fit(X, y, sites=sites)": "secure",
+    "import_module('fedsdr.reporting')": "plots",
     "open_source({'kind': 'parquet', 'path': 'a.parquet'}, folder=Path())": "arrow",
     "open_source({'kind': 'sql', 'url': 'postgresql://u@h/d', 'table': 't'}, "
     "folder=Path())": "sql",
@@ -158,6 +159,7 @@ CALLS = {
 def test_calls_name_the_extra_that_they_need(call, extra) -> None:
     program = f"""
 import numpy as np
+from importlib import import_module
 from pathlib import Path
 from fedsdr import FedSSIR, FedSVD, InputError, PaperFedSSIR
 from fedsdr.data import open_source

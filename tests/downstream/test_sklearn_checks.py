@@ -22,7 +22,7 @@ ESTIMATORS = [
     PerSite(make_pipeline(StandardScaler(), LogisticRegression()), unseen="pooled"),
     SitePipeline([("scale", StandardScaler()), ("model", PerSite(LinearRegression()))]),
     SitePipeline([("scale", StandardScaler()), ("reducer", FedPCA(1))]),
-    reduced_model(SIR(2), LogisticRegression()),
+    reduced_model(SIR(1), LinearRegression()),
 ]
 
 #: A pipeline of scikit-learn fits its steps in place, which these forbid.

@@ -105,6 +105,18 @@ def test_answers_that_do_not_help_are_not_asked_for_without_end(
 
 
 @pytest.mark.usefixtures("listening")
+def test_the_reason_of_a_job_that_was_not_run_may_come_later() -> None:
+    failed = {"status": "FINISHED:FAILED_TO_RUN"}
+    reasons = ["server: OK", "east: BYOC not permitted"]
+    node = Node(
+        {"status": "SUBMITTED"}, failed, {**failed, "job_deploy_detail": reasons}
+    )
+    ended = Session(connect(node)).wait("7", 60.0)
+    assert ended.is_over
+    assert ended.refused == ("east: BYOC not permitted",)
+
+
+@pytest.mark.usefixtures("listening")
 def test_a_job_is_submitted_again_under_the_same_token(tmp_path) -> None:
     node = Node(NoConnection("lost on the way"), "7")
     assert Session(connect(node)).submit_folder(tmp_path) == "7"

@@ -81,8 +81,8 @@ def dirichlet_sites(
         Draws shares and rows.
     floor : float, default=0.0
         Least number of rows of every class that a site expects, over the mean number of
-        rows a site; sites with a smaller share draw again. At most half of the share of
-        the rarest class, so that there is something left to differ in.
+        rows per site; sites with a smaller share draw again. At most half of the share
+        of the rarest class, so that sites can still differ.
 
     Returns
     -------

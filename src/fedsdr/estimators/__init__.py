@@ -1,5 +1,6 @@
 """scikit-learn estimators of sliced inverse regression."""
 
+from importlib import import_module
 from typing import Any
 
 from fedsdr.estimators.fed_ssir import FedSSIR
@@ -16,11 +17,10 @@ def __getattr__(name: str) -> Any:
     """Return estimators under their location in version 0.1, with a warning."""
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import fedsdr
     from fedsdr.exceptions import warn_user
 
     warn_user(
         f"import {name} from fedsdr; version 0.3 removes fedsdr.estimators.{name}",
         FutureWarning,
     )
-    return getattr(fedsdr, name)
+    return getattr(import_module("fedsdr"), name)

@@ -108,9 +108,9 @@ class FedPCA(Components):
 
     Private mode. A site shows every block only through its second moment with normal
     noise on each entry, after scaling rows down to `max_norm`; how many were too long
-    is not told, since that is not private. For sites and blocks fixed beforehand the
-    attributes are (epsilon, delta)-differentially private for the replacement of one
-    row, because each row enters one block. This does not cover: the numbers of rows
+    is not reported, since that is not private. For sites and blocks fixed beforehand
+    the attributes are (epsilon, delta)-differentially private for the replacement of
+    one row, because each row enters one block. This does not cover: the numbers of rows
     and the labels of sites, which count as public; scores from `transform` of the
     rows themselves; fitting the same rows again, where losses add up; a seed that
     others know, with which the noise can be taken out; attacks on floating-point

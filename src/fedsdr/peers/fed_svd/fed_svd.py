@@ -85,10 +85,10 @@ class FedSVD(Components):
               U = P^\top U' , \qquad V_i = Q_i V' .
 
     The sum is added in fixed point under pairwise masks, so that the server cannot
-    read its terms; one message a site carries 16 bytes for every column of x and every
-    row of *all* sites. No approximation is made. Rounding is relative to the largest
-    column, since rotations mix all: bring columns to similar units if small ones
-    matter. `transform` subtracts `mean_` from all rows, those of any site.
+    read its terms; one message per site carries 16 bytes for every column of x and
+    every row of *all* sites. No approximation is made. Rounding is relative to the
+    largest column, since rotations mix all: bring columns to similar units if small
+    ones matter. `transform` subtracts `mean_` from all rows, those of any site.
 
     Who learns what. The server: the singular values of X (of every block of at most
     `block_size` rows and columns, if there are several), and the length of the mean

@@ -1,4 +1,4 @@
-"""Who draws the masks: trusted with all of them, shown nothing that they hide."""
+"""The authority, which draws the masks and sees nothing that they hide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,8 @@ class MaskAuthority:
     Parameters
     ----------
     exchange : Exchange
-        Reaches the holders' `MaskKeeper`. Nobody else may read it, the server least.
+        Reaches the holders' `MaskKeeper`. Nobody else may read it, least of all the
+        server.
     holders : sequence of str
         Their names, the same that the server uses.
     seed : bytes of length 32
@@ -37,8 +38,8 @@ class MaskAuthority:
     -----
     It sees the number of rows and columns of every holder. All holders get P; each gets
     its own rows of Q only, and a seed for every other holder. Whoever holds P, Q and
-    :math:`P X Q` can read X, so that the authority has to be trusted not to talk to the
-    server; that it draws the seeds of the secure sum too asks for no more trust.
+    :math:`P X Q` can read X, so that the authority has to be trusted to tell nothing
+    to the server; that it draws the seeds of the secure sum too asks for no more trust.
 
     Rows of all holders are shuffled before they are cut into the blocks of Q. Otherwise
     a block could hold the rows of one holder alone, and the sum over holders would hide

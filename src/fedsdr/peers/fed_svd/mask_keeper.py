@@ -42,7 +42,7 @@ class Slice:
 
 
 class MaskKeeper:
-    r"""The side of a holder that talks to the authority.
+    r"""The side of a holder that answers the authority.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class MaskKeeper:
         Returns
         -------
         ndarray of uint64, shape (..., 2)
-            In fixed point, under one mask a peer.
+            In fixed point, under one mask per peer.
         """
         try:
             elements = CODE.encode(values, self.n_holders)

@@ -1,4 +1,4 @@
-"""What a holder of rows shows the server."""
+"""What a holder of rows sends the server."""
 
 import secrets
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Factors:
     values : ndarray of shape (k,)
         Singular values, positive and descending.
     total : float
-        Sum of all squared singular values, also of those not told.
+        Sum of all squared singular values, also of those not sent.
     mean : ndarray of shape (n_features,)
         Mean of all rows; zeros if rows are not centred.
     n_rows : int
@@ -47,7 +47,7 @@ class Factors:
 
 
 class Holder:
-    r"""The side of a holder that talks to the server.
+    r"""The side of a holder that answers the server.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Holder:
     Attributes
     ----------
     masks : MaskKeeper
-        Its side that talks to the authority.
+        Its side that answers the authority.
 
     Notes
     -----
@@ -113,7 +113,7 @@ class Holder:
         self._next: str | None = "fedsvd.begin"
         self._own = self._mean = np.zeros(X.shape[1])
         self._left = np.empty((X.shape[1], 0))
-        self._n_told = 0
+        self._n_sent = 0
         self._n_recovered = 0
         self._undo = np.empty((0, 0))
         self._factors: Factors | None = None
@@ -200,11 +200,11 @@ class Holder:
 
     def _columns(self, payload: Payload) -> Payload:
         n_columns = self.masks.n_columns
-        start = check_range(payload["start"], self._n_told, self._n_told)
+        start = check_range(payload["start"], self._n_sent, self._n_sent)
         stop = check_range(payload["stop"], start + 1, n_columns)
         part = self.masks.rotate(self._left, start, stop)
         masked = self.masks.hide(part, f"columns {start} to {stop}")
-        self._n_told = stop
+        self._n_sent = stop
         if stop == n_columns:
             self._next = "fedsvd.factors"
         return {"masked": masked}

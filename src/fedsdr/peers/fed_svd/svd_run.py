@@ -37,7 +37,7 @@ def masked_svd(
     draw_seed: Callable[[], bytes] = random_seed,
     transcript: Transcript | None = None,
 ) -> dict[str, Factors]:
-    """Let authority, holders and server talk until every holder has its factors.
+    """Run authority, holders and server until every holder has its factors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who factorises what it cannot read."""
+"""The server, which factorises what it cannot read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class FactorisationServer:
     It sees :math:`P X Q = U' S V'^\top` and, if rows are centred, P times their mean:
     the singular values of X, of its blocks if P and Q have several, and nothing that
     depends on the coordinates. It does not see P, so that :math:`U = P^\top U'` is
-    known to the holders only. What `SvdTerms.recover_rows` adds is told by `Holder`.
+    known to the holders only. `Holder` describes what `SvdTerms.recover_rows` adds.
 
     Columns come in messages of at most 16 MB. As soon as there are twice as many as
     variables, they are reduced to a triangular matrix with the same left singular
@@ -71,7 +71,7 @@ class FactorisationServer:
     _n_blocks: int = field(default=0, init=False)
 
     def run(self) -> None:
-        """Decompose, and tell the holders their factors."""
+        """Decompose, and send the holders their factors."""
         self._begin()
         size = 0.0 if self.terms.center is False else self._share_mean()
         found = self._decompose()
@@ -83,12 +83,12 @@ class FactorisationServer:
             "values": found.values[:kept],
             "total": float((found.values**2).sum()),
         }
-        self._tell("fedsvd.factors", factors, d=self._shape[0], k=kept)
+        self._ask_all("fedsvd.factors", factors, d=self._shape[0], k=kept)
         if found.right is not None and kept:
             self._recover_rows(found.right[:kept])
 
     def _begin(self) -> None:
-        replies = self._tell("fedsvd.begin", {"terms": self.terms.to_payload()})
+        replies = self._ask_all("fedsvd.begin", {"terms": self.terms.to_payload()})
         first = replies[self.holders[0]]
         odd = {site: "TERMS" for site, reply in replies.items() if reply != first}
         if odd:
@@ -103,7 +103,7 @@ class FactorisationServer:
     def _share_mean(self) -> float:
         """Return the length of the mean, which P does not change."""
         rotated = self._add("fedsvd.share", {}, d=self._shape[0])
-        self._tell("fedsvd.mean", {"mean": rotated}, d=self._shape[0])
+        self._ask_all("fedsvd.mean", {"mean": rotated}, d=self._shape[0])
         return float(np.linalg.norm(rotated))
 
     def _decompose(self) -> _Decomposition:
@@ -146,7 +146,7 @@ class FactorisationServer:
     def _recover_rows(self, right: Matrix) -> None:
         start = 0
         for block in range(self._n_blocks):
-            replies = self._tell("fedsvd.cover", {"block": block})
+            replies = self._ask_all("fedsvd.cover", {"block": block})
             columns = right[:, start : start + len(replies[self.holders[0]]["cover"])]
             width = columns.shape[1]
             odd = {
@@ -165,10 +165,10 @@ class FactorisationServer:
 
     def _add(self, name: str, payload: Payload, **sizes: int) -> Matrix:
         """Ask for one sum over the holders."""
-        replies = self._tell(name, payload, words=CODE.words, **sizes)
+        replies = self._ask_all(name, payload, words=CODE.words, **sizes)
         return CODE.decode(total(reply["masked"] for reply in replies.values()))
 
-    def _tell(self, name: str, payload: Payload, **sizes: int) -> Replies:
+    def _ask_all(self, name: str, payload: Payload, **sizes: int) -> Replies:
         return self._ask(name, dict.fromkeys(self.holders, payload), **sizes)
 
     def _ask(self, name: str, payloads: Payloads, **sizes: int) -> Replies:

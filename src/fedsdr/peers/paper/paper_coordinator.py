@@ -224,7 +224,7 @@ class PaperCoordinator:
         return np.sum([reply["errors"] for reply in replies.values()], axis=0)
 
     def finish(self, fit: PaperFit, counts: dict[str, int]) -> tuple[float, Matrix]:
-        """Tell the sites the result and ask how much of it they explain.
+        """Send the sites the result and ask how much of it they explain.
 
         Parameters
         ----------

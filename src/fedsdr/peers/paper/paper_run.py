@@ -53,7 +53,7 @@ class PaperRun:
         generator: np.random.Generator,
         transcript: Transcript | None = None,
     ) -> tuple[dict[str, Any], Communication]:
-        """Let sites and coordinator talk until they are done.
+        """Run sites and coordinator to the end of the protocol.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class PaperRun:
 def literal_result(
     found: dict[str, Any], feature_names: tuple[str, ...], settings: dict[str, Any]
 ) -> Result:
-    """Dress what the protocol found with names, settings and provenance.
+    """Add names, settings and provenance to what the protocol found.
 
     Parameters
     ----------
     found : dict
         From `PaperRun.fit`.
     feature_names : tuple of str
-        One a column.
+        One per column.
     settings : dict
         Parameters of the estimator.
 

@@ -86,7 +86,7 @@ class CrossValidation:
         Returns
         -------
         list of dict
-            One a candidate: mean squared error over all rows, its standard error over
+            One per candidate: mean squared error over all rows, its standard error over
             folds, whether all folds converged, the largest gap, the most iterations,
             and the choice.
         """

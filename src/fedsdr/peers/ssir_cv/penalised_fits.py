@@ -98,7 +98,7 @@ def solve_certified(
     from fedsdr.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        # One message about all fits tells more than one about each.
+        # One message about all fits says more than one about each.
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = solve_path(
             *covariances(summary), n_directions, penalties, tol=tol, max_iter=max_iter

@@ -69,7 +69,7 @@ def solve_shipped(
     Returns
     -------
     tuple of ShippedFit
-        One a penalty, in the order given.
+        One per penalty, in the order given.
 
     Notes
     -----

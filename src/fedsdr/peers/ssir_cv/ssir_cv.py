@@ -73,7 +73,7 @@ class SSIRCV(Reducer):
     support_ : ndarray of bool, shape (n_features,)
         Selected variables.
     n_directions_ : int
-        Dimension found; the K chosen, unless fewer directions could be told apart.
+        Dimension found; the K chosen, unless fewer directions could be separated.
     penalty_ : float
         rho chosen.
     validation_ : pandas.DataFrame

@@ -25,7 +25,11 @@ from fedsdr.transports.nvflare.patience import read_patience
 # Seconds between two questions.
 LOOK = 0.5
 
+# Seconds for which the reason of a job that was not run may come after the news.
+REASON = 10.0
+
 COMPLETED = "FINISHED:COMPLETED"
+NOT_RUN = "FAILED_TO_RUN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class JobStatus:
     def is_over(self) -> bool:
         """Whether it has ended, well or not."""
         return self.status.startswith(("FINISHED", "FAILED", "ABANDONED"))
+
+    @property
+    def lacks_reason(self) -> bool:
+        """Whether it was not run, and no node has said why."""
+        return NOT_RUN in self.status and not self.refused
 
     @property
     def is_complete(self) -> bool:
@@ -215,6 +224,11 @@ class Session:
             if time.monotonic() >= deadline:
                 raise SessionError(f"job {job} is not over after {timeout:.0f} s")
             time.sleep(LOOK)
+        # NVFLARE writes down that a job was not run, and then why.
+        deadline = time.monotonic() + REASON
+        while status.lacks_reason and time.monotonic() < deadline:
+            time.sleep(LOOK)
+            status = self.status(job)
         return status
 
     def abort(self, job: str) -> None:

@@ -199,6 +199,7 @@ class WholeStudy:
     def _check_job(self, session: Session, job: str) -> None:
         status = session.status(job)
         if status.is_over and not status.is_complete:
+            status = session.wait(job, read_patience())
             why = "; ".join(status.refused) or status.status
             raise SessionError(
                 f"the job was not run ({why}): see the logs in {self._folder}"
