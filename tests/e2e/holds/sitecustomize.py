@@ -1,8 +1,8 @@
 """Make a process of a node wait at the point where a test kills it.
 
-Python imports this module first if its folder is in PYTHONPATH. The file ``hold`` in the
-folder FEDSDR_TEST_HOLDS names a party, a message and a moment. A process that gets there
-writes its process number to ``held``, and continues when that file is deleted.
+Python imports this module first if its folder is in PYTHONPATH. The file ``hold`` in
+the folder FEDSDR_TEST_HOLDS names a party, a message and a moment. A process that gets
+there writes its process number to ``held``, and continues when that file is deleted.
 """
 
 import importlib.util
