@@ -77,7 +77,7 @@ def test_the_empty_subspace_is_at_distance_root_rank(rng: np.random.Generator) -
 @pytest.mark.parametrize(
     ("A", "B", "message"),
     [
-        (np.ones(3), np.ones(4), "3 and 4 dimensions"),
+        (np.ones(3), np.ones(4), "different lengths, 3 and 4"),
         (np.ones((2, 2, 2)), np.ones(2), "expected a matrix"),
         ([np.nan, 1.0], [1.0, 0.0], "NaN or infinity"),
     ],
