@@ -20,7 +20,7 @@ from fedsdr.transports.nvflare.processes import Node, marked
 PATIENCE = 600.0
 
 # Seconds that a site's node may be without a connection before it is lost.
-GRACE = "3"
+GRACE = "5"
 
 MESSAGES = (
     "secure.agree",
