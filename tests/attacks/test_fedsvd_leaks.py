@@ -14,7 +14,7 @@ from tests.peers.fed_svd.masked import (
 from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.rotations import haar
 from fedsdr.peers.fed_svd.svd_terms import CODE
-from fedsdr.secure_sum.fixed_point import add, negate, total
+from fedsdr.secure_sum.fixed_point import accumulate, total
 
 COUNTS = (6, 1, 9, 4)
 
@@ -81,7 +81,9 @@ def test_without_recovered_rows_other_holders_explain_all_that_the_server_saw(rn
     leftover = []
     for name, own, own_Q in zip(names, others, other_Q, strict=True):
         explained = CODE.encode(P.apply(own) @ own_Q, len(names))
-        leftover.append(add(masked_columns(messages, name), negate(explained)))
+        rest = masked_columns(messages, name).copy()
+        accumulate(rest, minus=[explained])
+        leftover.append(rest)
         spectrum = np.linalg.svd(own, compute_uv=False)
         truth = np.linalg.svd(rows[name], compute_uv=False)
         assert np.linalg.norm(spectrum - truth) > 1e-4

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.summaries.comparing import allclose
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
 from fedsdr.method import Pairs, Slices
@@ -34,7 +35,7 @@ def test_every_container_gives_the_same_summary(container: str, X: np.ndarray) -
     wrap_X, wrap_y = CONTAINERS[container]
     named = X if container != "polars" else {f"x{j}": X[:, j] for j in range(4)}
     y = X[:, 0] + X[:, 1]
-    assert summarize(wrap_X(named), wrap_y(y)).allclose(summarize(X, y))
+    assert allclose(summarize(wrap_X(named), wrap_y(y)), summarize(X, y))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_classes_are_slices_whatever_their_type(as_classes, kernel, X) -> None:
              for m in [X[y == value].mean(axis=0) - X.mean(axis=0)]]  # fmt: skip
     found = summarize(X, as_classes(y), kernel=kernel)
     reference = summarize(X, y, kernel=kernel)
-    assert found.allclose(reference)
+    assert allclose(found, reference)
     if kernel == Slices():
         np.testing.assert_allclose(found.kernel, sum(steps), atol=1e-14)
 
@@ -69,7 +70,7 @@ def test_large_means_cost_no_digits(X: np.ndarray) -> None:
     y = X[:, 0]
     # Exact, since X holds multiples of 1/256; but the column sums are rounded.
     far = X + np.array([1e6, -1e12, 1e12, 0.0])
-    assert summarize(far, y).allclose(summarize(X, y), rtol=1e-14)
+    assert allclose(summarize(far, y), summarize(X, y), rtol=1e-14)
 
 
 def test_sigma_is_exact_to_the_last_digits(X: np.ndarray) -> None:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.summaries.comparing import allclose
 
 from fedsdr.exceptions import InputError
 from fedsdr.summaries import Kernel, Pairs, Slices, Summary, summarize
@@ -61,9 +62,9 @@ def test_adding_is_order_free_and_associative(seed: int, sizes: list, data) -> N
         summarize(X, y, kernel=Slices(number=2)) for X, y in draw_sites(seed, sizes)
     ]
     total = sum(summaries)
-    assert total.allclose(sum(data.draw(st.permutations(summaries))))
+    assert allclose(total, sum(data.draw(st.permutations(summaries))))
     split = data.draw(st.integers(1, len(sizes) - 1))
-    assert total.allclose(sum(summaries[:split]) + sum(summaries[split:]))
+    assert allclose(total, sum(summaries[:split]) + sum(summaries[split:]))
 
 
 @given(seeds, st.sampled_from([Slices(size=8), Pairs()]))
@@ -72,7 +73,7 @@ def test_row_order_does_not_matter_even_with_ties(seed: int, kernel: Kernel) -> 
     X, y = rng.normal(size=(50, 4)), with_ties(rng, 50)
     order = rng.permutation(50)
     shuffled = summarize(X[order], y[order], kernel=kernel)
-    assert summarize(X, y, kernel=kernel).allclose(shuffled)
+    assert allclose(summarize(X, y, kernel=kernel), shuffled)
 
 
 @given(seeds, st.sampled_from([Slices(), Pairs()]))
@@ -81,11 +82,11 @@ def test_columns_scale_permute_and_shift(seed: int, kernel: Kernel) -> None:
     X, y = rng.normal(size=(60, 5)), with_ties(rng, 60)
     scale, order = 10 ** rng.uniform(-3, 3, 5), rng.permutation(5)
     summary = summarize(X, y, kernel=kernel)
-    assert summarize(X + rng.normal(size=5), y, kernel=kernel).allclose(summary)
-    assert summarize(X[:, order], y, kernel=kernel).allclose(summary.subset(order))
+    assert allclose(summarize(X + rng.normal(size=5), y, kernel=kernel), summary)
+    assert allclose(summarize(X[:, order], y, kernel=kernel), summary.subset(order))
     scaled, expected = summarize(X / scale, y, kernel=kernel), summary.scaled(scale)
     # Entry by entry: rescaling back keeps the small columns from hiding.
-    assert scaled.scaled(1 / scale).allclose(expected.scaled(1 / scale))
+    assert allclose(scaled.scaled(1 / scale), expected.scaled(1 / scale))
 
 
 def test_subset_takes_masks_and_indices(rng: np.random.Generator) -> None:
@@ -93,8 +94,8 @@ def test_subset_takes_masks_and_indices(rng: np.random.Generator) -> None:
     mask = np.array([True, False, True, False])
     part = summarize(X, y).subset(mask)
     assert part.n_features == 2
-    assert part.allclose(summarize(X, y).subset([0, 2]))
-    assert part.allclose(summarize(X[:, mask], y))
+    assert allclose(part, summarize(X, y).subset([0, 2]))
+    assert allclose(part, summarize(X[:, mask], y))
 
 
 def test_a_summary_cannot_be_changed() -> None:
@@ -109,9 +110,9 @@ def test_a_summary_cannot_be_changed() -> None:
 
 def test_allclose_sees_differences() -> None:
     summary = Summary(3, np.eye(2), np.eye(2))
-    assert not summary.allclose(Summary(4, np.eye(2), np.eye(2)))
-    assert not summary.allclose(Summary(3, np.eye(2), np.eye(2) * (1 + 1e-9)))
-    assert not summary.allclose(Summary(3, np.eye(3), np.eye(3)))
+    assert not allclose(summary, Summary(4, np.eye(2), np.eye(2)))
+    assert not allclose(summary, Summary(3, np.eye(2), np.eye(2) * (1 + 1e-9)))
+    assert not allclose(summary, Summary(3, np.eye(3), np.eye(3)))
 
 
 def test_malformed_summaries_are_refused() -> None:

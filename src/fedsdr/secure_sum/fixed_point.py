@@ -225,24 +225,6 @@ def _settle(high: Ring, carries: NDArray[np.uint8], sign: int) -> None:
     carries[...] = 0
 
 
-def negate(elements: Ring) -> Ring:
-    """Change the sign of ring elements.
-
-    Parameters
-    ----------
-    elements : ndarray of uint64, shape (..., words)
-        Ring elements.
-
-    Returns
-    -------
-    ndarray of uint64, shape (..., words)
-        Their two's complements.
-    """
-    negated = total([elements])
-    _negate_where(negated, np.ones(elements.shape[:-1], dtype=bool))
-    return negated
-
-
 def total(terms: Iterable[Ring]) -> Ring:
     """Add any number of arrays of ring elements.
 

@@ -148,29 +148,6 @@ class Summary:
         both = np.ix_(block, block)
         return replace(self, scatter=self.scatter[both], between=self.between[both])
 
-    def allclose(self, other: "Summary", rtol: float = 1e-12) -> bool:
-        """Compare with another summary up to rounding.
-
-        Parameters
-        ----------
-        other : Summary
-            Summary to compare with.
-        rtol : float, default=1e-12
-            Largest difference, relative to the largest entry of each matrix.
-
-        Returns
-        -------
-        bool
-            Whether the counts are equal and both matrices agree.
-        """
-        if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
-            return False
-        pairs = ((self.scatter, other.scatter), (self.between, other.between))
-        return all(
-            np.abs(mine - theirs).max() <= rtol * np.abs(mine).max()
-            for mine, theirs in pairs
-        )
-
 
 def summarize(
     X: Any,

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from nvflare.fuel.flare_api.api_spec import (
     AuthorizationError,
     InvalidJobDefinition,
     JobNotFound,
-    JobNotRunning,
 )
 
 from fedsdr.exceptions import InputError
@@ -230,17 +229,6 @@ class Session:
             time.sleep(LOOK)
             status = self.status(job)
         return status
-
-    def abort(self, job: str) -> None:
-        """End a job, if it is not over.
-
-        Parameters
-        ----------
-        job : str
-            Its number.
-        """
-        with suppress(JobNotRunning):
-            self._connection.ask("abort_job", job)
 
     def fetch(self, job: str, target: Path) -> Path:
         """Download the result of a job.
