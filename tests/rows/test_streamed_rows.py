@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tests.summaries.comparing import allclose
 
 from fedsdr.data import open_source, read_rows
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
-from fedsdr.exceptions import InputError, Refusal, SiteError
+from fedsdr.exceptions import InputError, Refusal, SiteError, SiteWarning
 from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.rows import MemoryRows, StreamedRows
@@ -76,7 +77,10 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
     bases = [rng.normal(size=(3, k)) for k in (1, 2, 0, 3, 1)]
     assert_close(streamed.errors(terms, bases), own.errors(terms, bases))
     kept = rng.random(n_rows) < 0.7
-    found, expected = streamed.summarize(terms, kept), own.summarize(terms, kept)
+    with warnings.catch_warnings():
+        # By chance, so few rows may be left that slices are shorter than asked for.
+        warnings.simplefilter("ignore", SiteWarning)
+        found, expected = streamed.summarize(terms, kept), own.summarize(terms, kept)
     assert allclose(found, expected)
 
 
