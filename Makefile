@@ -18,7 +18,7 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-e2e check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum bench-federation bench-scale dist walk reproduce clean
 
 help: ## show this list
@@ -45,6 +45,10 @@ test-fast: $(VENV)/.dev ## run the tests that need no nodes
 
 test-slow: $(VENV)/.dev ## certify the most expensive problems
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow $(ARGS)
+
+test-random: $(VENV)/.dev ## try the properties on examples that nobody has tried
+	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
+		-m 'not e2e and not slow and hypothesis' $(ARGS)
 
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \
