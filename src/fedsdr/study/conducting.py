@@ -74,16 +74,18 @@ def conduct(
         `IncompleteError` is raised if too few sites answered.
     """
     folder = Path(folder)
-    run = _Run(read_study(study_file), exchange, folder, progress)
-    result = run.earlier_result()
+    study = read_study(study_file)
+    desk = _Desk(study, exchange, folder, progress)
+    result = desk.earlier_result()
     if result is None:
-        run.add.agree()
-        result = run.compute()
+        desk.add.agree()
+        generator = np.random.default_rng(study.model.seed)
+        result = desk.describe(run(desk.add, study.model.method, generator))
         result.to_json(folder / RESULT)
     else:
-        run.greet_again()
-    run.add.publish(to_message(result))
-    run.tell(Step("done"))
+        desk.greet_again()
+    desk.add.publish(to_message(result))
+    desk.tell(Step("done"))
     return result
 
 
@@ -114,8 +116,8 @@ def to_message(result: Result) -> Payload:
     return message
 
 
-class _Run:
-    """One call of `conduct`."""
+class _Desk:
+    """What the coordinator works with during one call of `conduct`."""
 
     def __init__(
         self,
@@ -136,10 +138,8 @@ class _Run:
         self._claim()
         self.add = SecureSum(self._watched, self.study, state, study_file.timeout)
 
-    def compute(self) -> Result:
-        """Ask the sites for the sums and compute the estimate."""
-        model = self.study_file.model
-        found = run(self.add, model.method, np.random.default_rng(model.seed))
+    def describe(self, found: Result) -> Result:
+        """Add what the study agreed on, and which sites stayed."""
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.survivors)
