@@ -18,14 +18,19 @@ ROOT = Path(__file__).parents[1]
 
 #: Tests that need neither a clone nor an extra.
 TESTS = (
-    "tests/summaries",
-    "tests/selection",
     "tests/estimation",
+    "tests/estimators/test_former_names.py",
+    "tests/selection",
     "tests/simulate",
+    "tests/summaries/test_kernels.py",
+    "tests/summaries/test_prediction.py",
+    "tests/summaries/test_slicing.py",
+    "tests/summaries/test_streaming.py",
+    "tests/summaries/test_summary.py",
     "tests/test_exceptions.py",
+    "tests/test_files.py",
     "tests/test_method.py",
     "tests/test_metrics.py",
-    "tests/test_run.py",
 )
 
 FIT = """
