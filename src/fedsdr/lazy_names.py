@@ -18,14 +18,14 @@ def import_lazily(
     package : str
         Name of the package.
     homes : mapping of str to str
-        For each public name the module that it is in.
+        Module that defines each public name.
     rooms : collection of str, default=()
         Submodules that are attributes of the package, too.
 
     Returns
     -------
     callable
-        From a name to what it stands for.
+        Function that returns the object of a given name.
     """
 
     def load(name: str) -> Any:
