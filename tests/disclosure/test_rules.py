@@ -274,3 +274,9 @@ def test_the_subject_is_the_whole_question() -> None:
     turned = dict(reversed(question[3].items()))
     assert subject_of(*question[:3], turned) == subject_of(*question)
     release(subject=subject_of(*question))
+
+
+def test_a_kernel_that_is_only_named_is_refused_and_not_taken_for_one_without_slices():
+    X = np.arange(40.0).reshape(20, 2)
+    with pytest.raises(InputError, match=r"must be Smooth\(\), Slices\(\) or Pairs"):
+        observe(X, X[:, 0], ["a", "b"], discrete=False, kernel="slices")

@@ -124,6 +124,11 @@ def observe(
         raise InputError("columns must give each column of X a name of its own")
     if n_rows == 0 or len(y) != n_rows:
         raise InputError("X and y must have the same rows, one at least")
+    if not isinstance(kernel, Kernel):
+        # Anything else would pass the rule about slices without being looked at.
+        raise InputError(
+            f"kernel must be Smooth(), Slices() or Pairs(), got {kernel!r}"
+        )
     part = _smallest_part(n_rows, n_folds, validation_fraction)
     smallest: int | None = None
     if discrete:
