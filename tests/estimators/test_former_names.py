@@ -190,3 +190,13 @@ def test_a_protocol_that_never_was_is_refused(rng) -> None:
         InputError, match="protocol must be 'sums' or 'secure', got 'x'"
     ):
         FedSSIR(protocol="x").fit(X, X[:, 0])
+
+
+def test_estimators_are_found_where_version_0_1_had_them() -> None:
+    import fedsdr
+    from fedsdr import estimators
+
+    with pytest.warns(FutureWarning, match="import LassoSIR from fedsdr"):
+        assert estimators.LassoSIR is fedsdr.LassoSIR
+    with pytest.raises(AttributeError, match="no attribute 'Lasso'"):
+        _ = estimators.Lasso

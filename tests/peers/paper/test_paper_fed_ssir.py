@@ -157,3 +157,14 @@ def test_sites_of_one_class_each_say_nothing(small):
         PaperFedSSIR(penalty=0.05).fit(
             small.X, small.sites.astype(str), sites=small.sites
         )
+
+
+def test_the_former_protocol_forwards_its_iterations() -> None:
+    data = make_setting(1, n_sites=3, n_per_site=40, n_features=5, random_state=0)
+    former = FedSSIR(1, penalty=0.05, protocol="paper", max_iter=3)
+    with (
+        pytest.warns(FutureWarning, match="PaperFedSSIR"),
+        pytest.warns(ConvergenceWarning, match="stopped after 3"),
+    ):
+        former.fit(data.X, data.y, sites=data.sites)
+    assert former.n_iter_ == 3
