@@ -9,7 +9,7 @@ import pytest
 from tests.protocols.studies import Consortium
 
 from fedsdr import run as run_module
-from fedsdr.estimation import Estimate, estimate
+from fedsdr.estimation import Estimate
 from fedsdr.exceptions import InputError, WeakSignalWarning
 from fedsdr.method import HoldOut, Method, Moments, Slices, Variables, Votes
 from fedsdr.metrics import subspace_distance
@@ -18,7 +18,7 @@ from fedsdr.questions import MomentsOf
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import gather, report, run
-from fedsdr.selection import select
+from fedsdr.selection import Selection, select
 from fedsdr.simulate import make_setting
 
 METHODS = {
@@ -86,7 +86,7 @@ def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
     adder = own_sites(rows)
     gathered = gather(adder, method)
     selection = select(gathered.evidence, method, np.random.default_rng(0))
-    found = estimate(gathered.evidence.total, selection.solution, method)
+    found = run_module.estimate(adder, method, gathered, selection)
     by_hand = report(adder, method, gathered, selection, found)
     assert_same(by_hand, run(own_sites(rows), method))
     assert by_hand.settings == method.settings()
@@ -98,8 +98,13 @@ def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
 def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
     """Estimate directions on given variables instead of the selected ones."""
 
-    def chosen(total: Any, solution: Any, method: Method) -> Estimate:
-        return estimate(total, replace(solution, active=np.array([0, 7])), method)
+    usual = run_module.estimate
+
+    def chosen(
+        adder: Any, method: Method, gathered: Any, selection: Selection
+    ) -> Estimate:
+        solution = replace(selection.solution, active=np.array([0, 7]))
+        return usual(adder, method, gathered, replace(selection, solution=solution))
 
     monkeypatch.setattr(run_module, "estimate", chosen)
     method = Method(n_directions=1, refit=0.9)
@@ -108,15 +113,23 @@ def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
     adder = own_sites(rows)
     gathered = gather(adder, method)
     selection = select(gathered.evidence, method, np.random.default_rng(0))
-    mine = chosen(gathered.evidence.total, selection.solution, method)
+    mine = chosen(adder, method, gathered, selection)
     assert_same(report(adder, method, gathered, selection, mine), found)
 
 
-def test_sites_are_asked_twice_at_most(rows) -> None:
+def test_sites_are_asked_twice_at_most_without_a_second_stage(rows) -> None:
     for name, method in METHODS.items():
         adder = own_sites(rows)
-        run(adder, method)
+        run(adder, replace(method, refit="pooled" if method.refit else False))
         assert adder.n_sums == (2 if name == "paper" else 1), name
+
+
+def test_the_second_stage_asks_no_more_often_than_was_agreed(rows) -> None:
+    adder = own_sites(rows)
+    found = run(adder, Method())
+    agreed = Method().terms(adder.variables).max_profiles
+    assert 2 <= adder.n_sums <= 1 + agreed
+    assert [line["step"] for line in found.validation].count("sites") >= 1
 
 
 def test_constant_columns_are_set_aside(rows) -> None:

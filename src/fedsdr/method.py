@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.kernels import MAX_DEGREE
 from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth
 
 __all__ = [
@@ -139,6 +140,9 @@ RULES: dict[str, tuple[type, ...]] = {
     "kernel": (Smooth, Slices, Pairs),
 }
 
+#: Largest number of sums of the second stage.
+MOST_PROFILES = 40
+
 _NUMBERS = {"n_directions": "a positive whole number", "penalty": "a positive number"}
 
 
@@ -206,6 +210,9 @@ class Terms:
         Largest number of candidate bases whose errors sites compute, for `HoldOut`.
     strict : bool, default=False
         Whether a site for which no kernel can be computed is an error.
+    max_profiles : int, default=0
+        Largest number of different directions at which sites compute profiles, for the
+        second stage; 0 for no second stage.
     """
 
     n_features: int
@@ -216,6 +223,7 @@ class Terms:
     validation_fraction: float = 0.0
     max_candidates: int = 0
     strict: bool = False
+    max_profiles: int = 0
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -225,6 +233,27 @@ class Terms:
         ]
         fitting = ["fitting"] if self.validation_fraction else []
         return ("total", *folds, *fitting)
+
+    @property
+    def n_functions(self) -> int:
+        """Number of functions of y that all sites have in common."""
+        smooth = isinstance(self.kernel, Smooth) and not self.discrete
+        return MAX_DEGREE if smooth else 0
+
+    def n_questions(self, statistic: str) -> int:
+        """Return how many different questions about a statistic may be asked.
+
+        Parameters
+        ----------
+        statistic : str
+            Name of the statistic.
+
+        Returns
+        -------
+        int
+            1, except for profiles, which are asked for while directions improve.
+        """
+        return self.max_profiles if statistic == "profile" else 1
 
     def to_payload(self) -> dict[str, Any]:
         """Write the terms as plain values, for the digest of a study.
@@ -251,10 +280,12 @@ class Method:
         it.
     kernel : Smooth, Slices or Pairs, default=Smooth()
         Estimate of the covariance of E[x | y].
-    refit : bool or float, default=True
-        True: plain SIR on the selected variables. False: the leading eigenvectors of
-        Pi, as in the paper. A number in (0, 1): eq2.10 on the selected variables with
-        the penalty times that number.
+    refit : bool, "pooled" or float, default=True
+        True: directions and their number are estimated on the selected variables, each
+        site with its own covariance. "pooled": plain SIR on the selected variables with
+        one covariance for all sites, the default of version 0.1. False: the leading
+        eigenvectors of Pi, as in the paper. A number in (0, 1): eq2.10 on the selected
+        variables with the penalty times that number.
     standardize : bool, default=True
         Whether columns are put on a common scale first, by the pooled within-site
         variance.
@@ -270,7 +301,7 @@ class Method:
     n_directions: Any = "auto"
     penalty: Any = "universal"
     kernel: Any = "smooth"
-    refit: bool | float = True
+    refit: bool | float | str = True
     standardize: bool = True
     tol: float = 1e-6
 
@@ -303,7 +334,13 @@ class Method:
             validation_fraction=float(penalty.fraction) if held_out else 0.0,
             max_candidates=penalty.penalties if held_out else 0,
             strict=variables.strict,
+            max_profiles=MOST_PROFILES if self.whitens_by_site else 0,
         )
+
+    @property
+    def whitens_by_site(self) -> bool:
+        """Whether there is a second stage, in which each site has its own covariance."""
+        return self.refit is True and not isinstance(self.kernel, Pairs)
 
     def settings(self) -> dict[str, Any]:
         """Return all parameters as plain values.
@@ -364,9 +401,12 @@ def read_parameter(name: str, value: Any) -> Any:
     if name == "refit":
         if type(value).__name__ in ("bool", "bool_"):
             return bool(value)
+        if isinstance(value, str) and value.strip().lower() == "pooled":
+            return "pooled"
         if not (_is_number(value, Real) and 0.0 < value < 1.0):
             raise InputError(
-                f"refit must be true, false or a number between 0 and 1, got {value!r}"
+                "refit must be true, false, 'pooled' or a number between 0 and 1, got "
+                f"{value!r}"
             )
         return float(value)
     if name == "standardize":

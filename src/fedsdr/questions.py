@@ -12,12 +12,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms, Variables
 from fedsdr.rows.site_rows import Rows
 from fedsdr.selection.dimension import bic_dimension
+from fedsdr.summaries.profile import Common, Profile
 from fedsdr.summaries.summary import Summary
 
 Sum = TypeVar("Sum")
@@ -26,6 +28,8 @@ Sum = TypeVar("Sum")
 # not reveal how large its values are.
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
+# Scales of columns: far beyond those of any unit.
+LARGEST_SCALE = 1e150
 
 
 class Question(ABC, Generic[Sum]):
@@ -192,7 +196,7 @@ class MomentsOf(Question[MomentSums]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: two triangles and four counts per part, and the votes."""
+        """Number of values: triangles, linear sums and counts of parts, and votes."""
         return self._part_length * len(self.terms.parts) + self.terms.max_votes
 
     def compute(self, rows: Rows) -> MomentSums:
@@ -227,10 +231,11 @@ class MomentsOf(Question[MomentSums]):
         Returns
         -------
         ndarray of shape (n_values,)
-            For each part counts, degrees of freedom and the upper triangles of both
-            matrices; then the votes.
+            For each part counts, degrees of freedom, the upper triangles of both
+            matrices and the linear sums; then the votes.
         """
-        parts = [_pack(part, self._upper) for part in value.parts.values()]
+        width = self.terms.n_functions
+        parts = [_pack(part, self._upper, width) for part in value.parts.values()]
         return np.concatenate([*parts, value.votes])
 
     def unpack(self, vector: Vector) -> MomentSums:
@@ -248,7 +253,11 @@ class MomentsOf(Question[MomentSums]):
         """
         length = self._part_length
         parts = {
-            name: _unpack(vector[i * length : (i + 1) * length], self._upper)
+            name: _unpack(
+                vector[i * length : (i + 1) * length],
+                self._upper,
+                self.terms.n_functions,
+            )
             for i, name in enumerate(self.terms.parts)
         }
         return MomentSums(parts, np.rint(vector[len(parts) * length :]))
@@ -265,7 +274,8 @@ class MomentsOf(Question[MomentSums]):
 
     @property
     def _part_length(self) -> int:
-        return 4 + self.terms.n_features * (self.terms.n_features + 1)
+        d = self.terms.n_features
+        return 4 + d * (d + 1 + self.terms.n_functions)
 
     @cached_property
     def _upper(self) -> Any:
@@ -327,6 +337,161 @@ class CandidateErrors(Question[Vector]):
         return {**fills, "bases": list(self.bases)}
 
 
+@dataclass(frozen=True, eq=False)
+class ProfileOf(Question[Profile]):
+    """How well directions explain y at the sites, on the selected variables.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    columns : ndarray of int
+        Indices of the s selected variables, ascending.
+    scale : ndarray of shape (s,)
+        Divisor of each of them.
+    basis : ndarray of shape (s, K)
+        Directions, for scaled variables.
+    common : Common, optional
+        Coefficients that all sites have in common.
+    places : tuple of int, default=()
+        Indices of columns whose gaps are filled first.
+    fills : ndarray of shape (n_places,), optional
+        Values that the gaps are filled with.
+    """
+
+    name: ClassVar[str] = "profile"
+    terms: Terms
+    columns: NDArray[np.int64]
+    scale: Vector
+    basis: Matrix
+    common: Common | None = None
+    places: tuple[int, ...] = ()
+    fills: Vector | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: four triangles, a vector and five numbers."""
+        return self.length(*self.basis.shape)
+
+    @staticmethod
+    def length(n_selected: int, n_directions: int) -> int:
+        """Count the values of a profile.
+
+        Parameters
+        ----------
+        n_selected : int
+            Number of variables.
+        n_directions : int
+            Number of directions.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        size = n_selected * n_directions
+        return size * (size + 1) + size + n_selected * (n_selected + 1) + 5
+
+    def compute(self, rows: Rows) -> Profile:
+        """Compute the sums of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        Profile
+            Sums of the site.
+        """
+        fill_gaps(rows, self.terms, self.places, self.fills)
+        return rows.profile(
+            self.terms, self.columns, self.scale, self.basis, self.common
+        )
+
+    def pack(self, value: Profile) -> Vector:
+        """Write a site's sums as a vector.
+
+        Parameters
+        ----------
+        value : Profile
+            Sums of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Upper triangles of the matrices, the score, and the numbers.
+        """
+        large, small = self._uppers
+        return np.concatenate(
+            [
+                value.curvature[large],
+                value.noise[large],
+                value.score,
+                value.kernel[small],
+                value.scatter[small],
+                [
+                    value.explained,
+                    value.beyond,
+                    value.beyond_floor,
+                    value.beyond_freedom,
+                    value.beyond_freedom_squared,
+                ],
+            ]
+        )
+
+    def unpack(self, vector: Vector) -> Profile:
+        """Read summed profiles.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        Profile
+            Sums of all sites.
+        """
+        large, small = self._uppers
+        lengths = [large[0].size] * 2 + [self.basis.size] + [small[0].size] * 2
+        curvature, noise, score, kernel, scatter, numbers = np.split(
+            vector, np.cumsum(lengths)
+        )
+        return Profile(
+            _symmetric(curvature, large),
+            score,
+            _symmetric(noise, large),
+            _symmetric(kernel, small),
+            _symmetric(scatter, small),
+            *numbers.tolist(),
+        )
+
+    def request(self) -> dict[str, Any]:
+        """Return the variables, their scale and the directions.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "columns", "scale", "basis", for a mixture "own",
+            "common" and "n_rows", and, if gaps are filled, "means".
+        """
+        found: dict[str, Any] = {} if self.fills is None else {"means": self.fills}
+        found |= {"columns": self.columns, "scale": self.scale, "basis": self.basis}
+        if self.common is not None:
+            found |= {
+                "own": self.common.own,
+                "common": self.common.coefficients,
+                "n_rows": self.common.n_rows,
+            }
+        return found
+
+    @cached_property
+    def _uppers(self) -> Any:
+        return np.triu_indices(self.basis.size), np.triu_indices(self.columns.size)
+
+
 def read_question(
     name: str, request: Mapping[str, Any], terms: Terms, places: tuple[int, ...]
 ) -> Question[Any]:
@@ -358,6 +523,8 @@ def read_question(
         return MomentsOf(terms, places, fills)
     if name == CandidateErrors.name and terms.validation_fraction > 0.0:
         return CandidateErrors(terms, _read_bases(rest, terms), places, fills)
+    if name == ProfileOf.name and terms.max_profiles:
+        return _read_profile(rest, terms, places, fills)
     raise Refusal("MALFORMED", "the study does not ask for such a sum")
 
 
@@ -402,6 +569,56 @@ def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
     return bases
 
 
+def _read_profile(
+    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+) -> ProfileOf:
+    columns, scale, basis = (rest.pop(key, None) for key in ("columns", "scale", "basis"))
+    if (
+        not isinstance(columns, np.ndarray)
+        or columns.dtype != np.int64
+        or columns.ndim != 1
+        or not 1 <= columns.size <= terms.n_features
+        or columns[0] < 0
+        or columns[-1] >= terms.n_features
+        or not (np.diff(columns) > 0).all()
+    ):
+        raise Refusal("MALFORMED")
+    if not _is_vector(scale, columns.size) or not (
+        (scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)
+    ).all():
+        raise Refusal("MALFORMED")
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    common = _read_common(rest, terms, basis.shape[1]) if rest else None
+    return ProfileOf(terms, columns, scale, basis, common, places, fills)
+
+
+def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:
+    if set(rest) != {"own", "common", "n_rows"}:
+        raise Refusal("MALFORMED")
+    own, n_rows, coefficients = rest["own"], rest["n_rows"], rest["common"]
+    if not isinstance(own, float) or not 0.0 <= own <= 1.0:
+        raise Refusal("MALFORMED")
+    if type(n_rows) is not int or not 1 <= n_rows < LARGEST_COEFFICIENT:
+        raise Refusal("MALFORMED")
+    if (
+        not isinstance(coefficients, np.ndarray)
+        or coefficients.dtype != np.float64
+        or coefficients.shape != (n_directions, terms.n_functions)
+        or not (np.abs(coefficients) < LARGEST_COEFFICIENT).all()
+    ):
+        raise Refusal("MALFORMED")
+    return Common(own, coefficients, n_rows)
+
+
+def _is_vector(values: Any, length: int) -> bool:
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == np.float64
+        and values.shape == (length,)
+    )
+
+
 def _is_basis(basis: Any, n_features: int) -> bool:
     return (
         isinstance(basis, np.ndarray)
@@ -413,18 +630,23 @@ def _is_basis(basis: Any, n_features: int) -> bool:
     )
 
 
-def _pack(summary: Summary, upper: Any) -> Vector:
+def _pack(summary: Summary, upper: Any, width: int) -> Vector:
     counts = (
         summary.n_rows,
         summary.n_sites,
         summary.freedom,
         summary.freedom_squared,
     )
-    return np.concatenate([counts, summary.scatter[upper], summary.between[upper]])
+    linear = np.zeros((summary.n_features, width))
+    linear[:, : summary.linear.shape[1]] = summary.linear
+    return np.concatenate(
+        [counts, summary.scatter[upper], summary.between[upper], linear.ravel()]
+    )
 
 
-def _unpack(vector: Vector, upper: Any) -> Summary:
-    counts, scatter, between = np.split(vector, [4, 4 + upper[0].size])
+def _unpack(vector: Vector, upper: Any, width: int) -> Summary:
+    size = upper[0].size
+    counts, scatter, between, linear = np.split(vector, [4, 4 + size, 4 + 2 * size])
     return Summary(
         n_rows=round(counts[0]),
         scatter=_symmetric(scatter, upper),
@@ -432,6 +654,7 @@ def _unpack(vector: Vector, upper: Any) -> Summary:
         n_sites=round(counts[1]),
         freedom=float(counts[2]),
         freedom_squared=float(counts[3]),
+        linear=linear.reshape(-1, width) if width else linear,
     )
 
 

@@ -9,18 +9,30 @@ from importlib.metadata import version
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.estimation.directions import Estimate, estimate, orthonormal
+from fedsdr.estimation.directions import (
+    Estimate,
+    estimate_pooled,
+    orthonormal,
+    selected_variables,
+    warn_if_fewer,
+)
+from fedsdr.estimation.site_likelihood import estimate_by_site
 from fedsdr.exceptions import InputError
-from fedsdr.method import Method
+from fedsdr.method import Auto, Method
 from fedsdr.questions import (
     Adder,
     CandidateErrors,
     GapTotals,
     MomentsOf,
+    ProfileOf,
 )
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
+from fedsdr.summaries.profile import Common, Profile
+
+# Probability that a given noise variable stays in the second stage.
+NOISE_LEVEL = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +83,7 @@ def run(
     with single_threaded_blas():
         gathered = gather(adder, method)
         selection = select(gathered.evidence, method, generator)
-        found = estimate(gathered.evidence.total, selection.solution, method)
+        found = estimate(adder, method, gathered, selection)
         return report(adder, method, gathered, selection, found)
 
 
@@ -124,6 +136,59 @@ def gather(adder: Adder, method: Method) -> Gathered:
     return Gathered(evidence, usable, scale, fills)
 
 
+def estimate(
+    adder: Adder, method: Method, gathered: Gathered, selection: Selection
+) -> Estimate:
+    """Estimate the directions on the selected variables.
+
+    Parameters
+    ----------
+    adder : Adder
+        Function that computes sums over the sites.
+    method : Method
+        Parameters of the fit.
+    gathered : Gathered
+        Sums over all sites.
+    selection : Selection
+        Selected variables.
+
+    Returns
+    -------
+    Estimate
+        Directions. By default each site has its own covariance; if there is no signal,
+        nothing more is asked of the sites.
+    """
+    total, own = gathered.evidence.total, selection.own
+    solution, rule = selection.solution, method.n_directions
+    if not method.whitens_by_site or selection.weak:
+        return estimate_pooled(total.mixed(own), solution, method)
+    support = selected_variables(total.mixed(own), solution, method)
+    columns = np.flatnonzero(gathered.usable)[support]
+    variables = adder.variables
+    terms, places = method.terms(variables), variables.filled_places
+
+    def ask(basis: Matrix, common: Common | None) -> Profile:
+        scale = gathered.scale[columns]
+        return adder(
+            ProfileOf(terms, columns, scale, basis, common, places, gathered.fills)
+        )
+
+    chosen = isinstance(rule, Auto)
+    k = solution.n_directions
+    found = estimate_by_site(
+        total,
+        support,
+        own,
+        ask,
+        n_directions=None if chosen else k,
+        limit=rule.max_directions if chosen else k,
+        level=1.0 if isinstance(method.penalty, float) else NOISE_LEVEL,
+    )
+    if not chosen:
+        warn_if_fewer(found.directions.shape[1], k, support.size)
+    return found
+
+
 def report(
     adder: Adder,
     method: Method,
@@ -174,7 +239,7 @@ def report(
         n_rows=total.n_rows,
         n_sites=total.n_sites,
         scale=gathered.scale,
-        validation=selection.table,
+        validation=(*selection.table, *found.table),
         settings=settings,
         provenance=provenance(),
     )

@@ -87,7 +87,7 @@ def related_entries(
 
 
 def other_question(release: Release, entries: Iterable[Entry]) -> Violation | None:
-    """Require that a study asks one question of each kind.
+    """Require that a study asks no more questions of a kind than was agreed.
 
     Parameters
     ----------
@@ -109,15 +109,19 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
     if release.subject is None:
         return None
     asked = (release.study, release.statistic)
-    for entry in entries:
-        known = (entry.study, entry.statistic) == asked
-        if known and entry.subject != release.subject:
-            return Violation(
-                "QUESTIONS",
-                f"this study has already had an answer about {release.statistic} "
-                f"(entry {entry.index}): ask the same question, or make another study",
-            )
-    return None
+    known = [one for one in entries if (one.study, one.statistic) == asked]
+    others = {one.subject: one for one in known if one.subject != release.subject}
+    if len(others) < release.n_questions or release.subject in {
+        one.subject for one in known
+    }:
+        return None
+    last = list(others.values())[-1]
+    answers = "an answer" if len(others) == 1 else f"{len(others)} answers"
+    return Violation(
+        "QUESTIONS",
+        f"this study has already had {answers} about {release.statistic} "
+        f"(entry {last.index}): ask the same question, or make another study",
+    )
 
 
 def other_sites(

@@ -37,6 +37,9 @@ class Release:
         Number of values that the site contributes.
     round : str, default=""
         Name of the round of the study.
+    n_questions : int, default=1
+        Largest number of different questions about this statistic in the study, as all
+        sites agreed.
 
     Notes
     -----
@@ -49,6 +52,7 @@ class Release:
     sites: tuple[str, ...] = ()
     n_values: int = 0
     round: str = ""
+    n_questions: int = 1
 
     def __post_init__(self) -> None:
         for name in ("study", "subject"):

@@ -2,7 +2,7 @@
 
 from fedsdr.estimation.directions import (
     Estimate,
-    estimate,
+    estimate_pooled,
     leading_directions,
     orthonormal,
     refit_directions,
@@ -10,7 +10,7 @@ from fedsdr.estimation.directions import (
 
 __all__ = [
     "Estimate",
-    "estimate",
+    "estimate_pooled",
     "leading_directions",
     "orthonormal",
     "refit_directions",

@@ -1,6 +1,7 @@
 """Estimate directions on the selected variables, and add variables that were missed."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,15 +32,18 @@ class Estimate:
         Indices of the selected variables.
     eigenvalues : ndarray of shape (n_directions,)
         Share of each direction's variance that y explains, descending.
+    table : tuple of dict, default=()
+        Table on which the number of directions is based.
     """
 
     directions: Matrix
     support: NDArray[np.intp]
     eigenvalues: Vector
+    table: tuple[dict[str, Any], ...] = ()
 
 
-def estimate(total: Summary, solution: Solution, method: Method) -> Estimate:
-    """Estimate the directions on the variables that a solution selects.
+def estimate_pooled(total: Summary, solution: Solution, method: Method) -> Estimate:
+    """Estimate the directions with one covariance for all sites.
 
     Parameters
     ----------
@@ -48,28 +52,66 @@ def estimate(total: Summary, solution: Solution, method: Method) -> Estimate:
     solution : Solution
         Solution of eq2.10 with K directions.
     method : Method
-        Parameters of the fit, of which `refit` is used.
+        Parameters of the fit, of which `refit` and `penalty` are used.
 
     Returns
     -------
     Estimate
         At most K directions.
     """
-    k, support, second = solution.n_directions, solution.active, None
-    if method.refit is True and isinstance(method.penalty, Universal):
-        support = add_missed_variables(total, support, k)
-    elif not isinstance(method.refit, bool):
+    k, second = solution.n_directions, None
+    support = selected_variables(total, solution, method)
+    if method.refit is not True and isinstance(method.refit, float):
         second = method.refit * solution.penalty
     basis, eigenvalues = refit_directions(total, support, k, second)
     if method.refit is False:
         basis = solution.directions
-    if basis.shape[1] < k:
+    warn_if_fewer(basis.shape[1], k, support.size)
+    return Estimate(basis, support, eigenvalues[: basis.shape[1]])
+
+
+def selected_variables(
+    total: Summary, solution: Solution, method: Method
+) -> NDArray[np.intp]:
+    """Return the variables on which directions are estimated.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    solution : Solution
+        Solution of eq2.10.
+    method : Method
+        Parameters of the fit, of which `refit` and `penalty` are used.
+
+    Returns
+    -------
+    ndarray of int
+        Variables of the solution; with the universal penalty also those that it has
+        missed, see `add_missed_variables`.
+    """
+    refits = method.refit is True or method.refit == "pooled"
+    if refits and isinstance(method.penalty, Universal):
+        return add_missed_variables(total, solution.active, solution.n_directions)
+    return solution.active
+
+
+def warn_if_fewer(found: int, wanted: int, n_selected: int) -> None:
+    """Warn if there are fewer directions than the user or a rule asked for.
+
+    Parameters
+    ----------
+    found, wanted : int
+        Numbers of directions.
+    n_selected : int
+        Number of variables.
+    """
+    if found < wanted:
         warn_user(
-            f"{basis.shape[1]} direction(s) instead of {k}: only {support.size} "
+            f"{found} direction(s) instead of {wanted}: only {n_selected} "
             "variable(s) were selected; lower the penalty",
             WeakSignalWarning,
         )
-    return Estimate(basis, support, eigenvalues[: basis.shape[1]])
 
 
 def leading_directions(

@@ -1,7 +1,7 @@
 """Rows in memory: of one site, and of several sites in one process."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
-from fedsdr.rows.site_rows import LARGEST, Rows, check_names
+from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
+from fedsdr.summaries.slicing import Weights, weigh
+from fedsdr.summaries.summary import centre
 
 
 @dataclass(slots=True, eq=False)
@@ -161,6 +163,50 @@ class MemoryRows(Rows):
             Summary of these rows.
         """
         return summarize(**self._kept(terms, kept, strict=strict))
+
+    def batches(
+        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+    ) -> Iterator[tuple[Matrix, Matrix]]:
+        """Return some columns of all rows, centred and divided by a scale.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+        functions : callable
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        rows : ndarray of shape (n_rows, n_columns)
+            Centred and scaled rows.
+        functions : ndarray of shape (n_rows, n_functions)
+            Values of the functions in these rows.
+        """
+        yield centre(self.X[:, columns] / scale)[0], functions(slice(None))
+
+    def weights(self, terms: Terms) -> Weights:
+        """Return the weights of all rows in the kernel.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        Weights
+            Weights; of form "none" if no kernel can be computed.
+        """
+        return weigh(
+            self.y,
+            kernel=terms.kernel,
+            discrete=terms.discrete,
+            on_degenerate="zero",
+            site=self.label,
+        )
 
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any

@@ -1,17 +1,22 @@
 """Base class of the rows of a site, whether they are in memory or read in batches."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
-from fedsdr.exceptions import InputError
+from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.summaries import Summary
+from fedsdr.summaries.profile import Common, Profile, profile, response_functions
+from fedsdr.summaries.slicing import Weights
+
+Functions = Callable[[slice], Matrix]
 
 # Far beyond values in any unit; below it, no computation can overflow.
 LARGEST = 1e100
@@ -95,6 +100,83 @@ class Rows(ABC):
         ndarray of shape (n_candidates,)
             Mean squared errors on the rows held out.
         """
+
+    @abstractmethod
+    def batches(
+        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+    ) -> Iterator[tuple[Matrix, Matrix]]:
+        """Read some columns once, centred on the site's mean and divided by a scale.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+        functions : callable
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        rows : ndarray of shape (n_batch, n_columns)
+            Centred and scaled rows.
+        functions : ndarray of shape (n_batch, n_functions)
+            Values of the functions in these rows.
+        """
+
+    @abstractmethod
+    def weights(self, terms: Terms) -> Weights:
+        """Return the weights of all rows in the kernel.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        Weights
+            Weights; of form "none" if no kernel can be computed.
+        """
+
+    def profile(
+        self,
+        terms: Terms,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        basis: Matrix,
+        common: Common | None = None,
+    ) -> Profile:
+        """Compute the sums of the second stage at given directions.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+        columns : ndarray of int
+            Indices of the selected variables.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each of them.
+        basis : ndarray of shape (n_columns, n_directions)
+            Directions, for scaled variables.
+        common : Common, optional
+            Coefficients that all sites have in common.
+
+        Returns
+        -------
+        Profile
+            Sums of the site; zeros if no kernel can be computed from its rows.
+        """
+        with warnings.catch_warnings():
+            # Rows that cannot contribute have been reported by the first sum.
+            warnings.simplefilter("ignore", SiteWarning)
+            weights = self.weights(terms)
+        if weights.form not in ("functions", "groups"):
+            return Profile.zero(*basis.shape)
+        functions = response_functions(weights)
+        return profile(
+            lambda: self.batches(columns, scale, functions), basis, common
+        )
 
     @abstractmethod
     def observe(

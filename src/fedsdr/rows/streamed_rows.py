@@ -1,21 +1,22 @@
 """The rows of one site, read in batches and never held in memory all at once."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
-from fedsdr.rows.site_rows import LARGEST, Rows, check_names
+from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
 from fedsdr.summaries import Summary
 from fedsdr.summaries.prediction import as_columns, reduced_error
-from fedsdr.summaries.slicing import weigh
+from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.stream import Reader, Stream
 from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
 
@@ -58,6 +59,7 @@ class StreamedRows(Rows):
     memory: int = MEMORY
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._stream = Stream(self.read)
@@ -147,6 +149,46 @@ class StreamedRows(Rows):
             ]
         return np.array(errors) / held.sum()
 
+    def batches(
+        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+    ) -> Iterator[tuple[Matrix, Matrix]]:
+        """Read some columns once, centred on the site's mean and divided by a scale.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+        functions : callable
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        rows : ndarray of shape (n_batch, n_columns)
+            Centred and scaled rows.
+        functions : ndarray of shape (n_batch, n_functions)
+            Values of the functions in these rows.
+        """
+        rest = self._rest_of_mean()[columns]
+        for place, rows in self._stream.centred():
+            yield (rows[:, columns] - rest) / scale, functions(place)
+
+    def weights(self, terms: Terms) -> Weights:
+        """Return the weights of all rows in the kernel.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        Weights
+            Weights; of form "none" if no kernel can be computed.
+        """
+        return self._part(terms, None, strict=False).weights
+
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
@@ -224,6 +266,14 @@ class StreamedRows(Rows):
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
         return summarize_parts(self._stream, parts, memory=self.memory)
+
+    def _rest_of_mean(self) -> Matrix:
+        """Compute what is left of the mean after rows were centred, a rounding error."""
+        mean = self._stream.mean
+        if self._rest is None or self._rest[0] is not mean:
+            total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
+            self._rest = (mean, np.asarray(total) / self.n_rows)
+        return self._rest[1]
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
         y = self._stream.y

@@ -3,13 +3,16 @@
 import numpy as np
 
 from fedsdr.arrays import Vector
+from fedsdr.estimation.directions import leading_directions
+from fedsdr.estimation.own_weight import own_weight
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Auto, Bic, Method, Universal, Votes
+from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
+from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.selection.dimension import (
-    DimensionTest,
     add_directions,
     bic_choice,
     elect_dimension,
+    judge_direction,
 )
 from fedsdr.selection.evidence import Evidence, Selection, Table
 from fedsdr.selection.penalties import (
@@ -18,7 +21,11 @@ from fedsdr.selection.penalties import (
     solve_validated,
     universal_penalty,
 )
-from fedsdr.solver import Solution, penalty_max
+from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.summaries.summary import Summary
+
+# Number of variables on which a strong signal is judged.
+CLEAREST = 20
 
 
 def select(
@@ -40,18 +47,22 @@ def select(
     Selection
         The solution, and the table on which the choices are based.
     """
+    own = choose_own(evidence.total, method)
+    evidence = evidence.mixed(own)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
+    weak = False
     spectrum: Vector = np.asarray(np.linalg.eigvalsh(total.kernel), dtype=np.float64)
     _check_rank(spectrum, rule)
     limit = rule.max_directions if isinstance(rule, Auto | Bic | Votes) else 5
     by_bic = bic_choice(spectrum, total.n_rows, limit)
     known: Solution | None = None
     if isinstance(rule, Auto):
-        rho = _testing_penalty(evidence, method)
+        rho = _testing_penalty(total, method)
         known, tests = add_directions(total, rho, by_bic, limit, method.tol)
         k, table = known.n_directions, _test_table(tests, rho)
-        if not tests[0].accepted:
+        weak = not tests[0].accepted
+        if weak:
             warn_user(
                 "the signal is weak: even the first direction cannot be distinguished "
                 f"from noise (eigenvalue {tests[0].eigenvalue:.3g}, for noise alone "
@@ -70,12 +81,58 @@ def select(
         chosen = solve_given(total, k, method.penalty, method.tol, known)
     else:
         chosen = solve_validated(evidence, k, method)
-    return Selection(chosen.solution, (*table, *chosen.table))
+    return Selection(chosen.solution, (*table, *chosen.table), own, weak)
 
 
-def _testing_penalty(evidence: Evidence, method: Method) -> float:
+def choose_own(total: Summary, method: Method) -> float:
+    """Choose the weight of the sites' own kernels beside that of their common means.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    float
+        Weight for `Summary.mixed`.
+
+    Notes
+    -----
+    A strong signal is judged on the variables that move most with y. For a weak one,
+    eq2.10 is solved with the sites' own kernels and with the kernel of common means, and
+    the direction with more evidence decides.
+    """
+    kernel = method.kernel
+    given = kernel.own if isinstance(kernel, Smooth) else 1.0
+    if given is not None:
+        return float(given)
+    if total.n_sites < 2 or not total.linear.shape[1]:
+        return 1.0
+    moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
+    part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
+    own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
+    if own >= 1.0:
+        return own
+    found: list[tuple[float, float]] = []
+    for weight in (1.0, 0.0):
+        mixed = total.mixed(weight)
+        rho = _testing_penalty(mixed, method)
+        solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
+        if not solution.active.size:
+            continue
+        test = judge_direction(mixed, solution, 1)
+        part = mixed.subset(solution.active)
+        direction = leading_directions(part.sigma, part.kernel, 1)[0]
+        own = own_weight(total.subset(solution.active), direction)
+        found.append((test.evidence, own))
+    return max(found)[1] if found else own
+
+
+def _testing_penalty(total: Summary, method: Method) -> float:
     """Choose the penalty of the fits on which directions are tested."""
-    total = evidence.total
     rho = method.penalty
     if not isinstance(rho, float):
         rho = universal_penalty(total.n_features, total.n_rows)

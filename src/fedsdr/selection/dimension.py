@@ -1,19 +1,14 @@
 """Choose the number of directions: BIC, votes, and a test on sparse fits."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Vector
+from fedsdr.estimation.direction_test import DimensionTest, judge
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.exceptions import InputError
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries import Summary
-
-# 95 % point of the Tracy-Widom law (beta = 1).
-TRACY_WIDOM_95 = 0.98
-
 
 def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
     r"""Choose K by the BIC-type criterion eq2.14a.
@@ -84,35 +79,6 @@ def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
     return int(generator.choice(values[counts == counts.max()]))
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionTest:
-    """Outcome of the test for one more direction.
-
-    Parameters
-    ----------
-    n_directions : int
-        Dimension under test.
-    n_selected : int
-        Number of variables of the sparse fit with that many directions.
-    eigenvalue : float
-        Smallest of the leading generalised eigenvalues of that fit.
-    noise_ratio : float
-        That eigenvalue divided by the noise floor.
-    evidence, needed : float
-        Likelihood ratio statistic, and its threshold.
-    accepted : bool
-        Whether the direction is accepted as more than noise.
-    """
-
-    n_directions: int
-    n_selected: int
-    eigenvalue: float
-    noise_ratio: float
-    evidence: float
-    needed: float
-    accepted: bool
-
-
 def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> DimensionTest:
     r"""Test whether the last direction of a sparse fit is more than noise.
 
@@ -140,9 +106,8 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` if BIC
     on the whole kernel chooses fewer directions: as in eq2.14a, where K directions have
     the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. The first
-    direction is tested like the second, because it is never left out.
-    Since the k-th direction is the best of many, x must also exceed the 95 % point of
-    the largest root of noise on as many variables (Tracy and Widom; Johnstone 2001).
+    direction is tested like the second, because it is never left out. See `judge` for
+    the second condition.
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
@@ -154,20 +119,7 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
         part = summary.subset(active)
         spectrum = leading_directions(part.sigma, part.kernel, k)[1]
         eigenvalue = float(spectrum[k - 1]) if spectrum.size >= k else 0.0
-    ratio = max(eigenvalue / floor, 1.0) if floor > 0 else 1.0
-    evidence = q * (ratio - 1.0 - np.log(ratio))
-    edge = _largest_noise_root(max(q - 1.0, 1.0), max(active.size - k + 1, 1)) / max(
-        q, 1.0
-    )
-    return DimensionTest(
-        n_directions=k,
-        n_selected=int(active.size),
-        eigenvalue=eigenvalue,
-        noise_ratio=float(ratio),
-        evidence=float(evidence),
-        needed=float(needed),
-        accepted=bool(evidence > needed and ratio > edge),
-    )
+    return judge(eigenvalue, floor, q, k, int(active.size), needed)
 
 
 def add_directions(
@@ -206,10 +158,3 @@ def add_directions(
             break
         chosen = candidate
     return chosen, tuple(tests)
-
-
-def _largest_noise_root(freedom: float, n_variables: int) -> float:
-    """Return the 95 % point of the largest eigenvalue of a white Wishart matrix."""
-    root: float = np.sqrt(freedom) + np.sqrt(n_variables)
-    spread = root * (1 / np.sqrt(freedom) + 1 / np.sqrt(n_variables)) ** (1 / 3)
-    return float(root**2 + TRACY_WIDOM_95 * spread)

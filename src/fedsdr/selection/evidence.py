@@ -1,7 +1,7 @@
 """Input and output of the selection of variables."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedsdr.arrays import Matrix, Vector
@@ -39,6 +39,26 @@ class Evidence:
     fitting: Summary | None = None
     errors: Errors | None = None
 
+    def mixed(self, own: float) -> "Evidence":
+        """Mix the kernels of all sums.
+
+        Parameters
+        ----------
+        own : float
+            Weight of the sites' own kernels, see `Summary.mixed`.
+
+        Returns
+        -------
+        Evidence
+            Sums with mixed kernels.
+        """
+        return replace(
+            self,
+            total=self.total.mixed(own),
+            folds=tuple((fit.mixed(own), held.mixed(own)) for fit, held in self.folds),
+            fitting=None if self.fitting is None else self.fitting.mixed(own),
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
@@ -51,7 +71,13 @@ class Selection:
         certificate.
     table : tuple of dict
         Table on which the choices are based.
+    own : float, default=1.0
+        Weight of the sites' own kernels, see `Summary.mixed`.
+    weak : bool, default=False
+        Whether even the first direction cannot be distinguished from noise.
     """
 
     solution: Solution
     table: Table
+    own: float = 1.0
+    weak: bool = False

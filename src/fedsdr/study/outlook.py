@@ -6,8 +6,11 @@ import numpy as np
 
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import MomentsOf, ProfileOf
 from fedsdr.study.study_file import StudyFile
+
+#: Number of selected variables for which the size of a profile is told.
+USUAL_SELECTED = 10
 
 #: Messages of one secure sum.
 STAGES = ("keys", "shares", "masked", "confirm", "unmask")
@@ -55,7 +58,8 @@ def statistics(study: StudyFile) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Number of values in each sum, in the order in which sums are requested.
+        Number of values in each sum, in the order in which sums are requested; of a
+        profile for 10 selected variables and 2 directions.
     """
     terms = study.to_study().terms
     found = {"moments": MomentsOf(terms).n_values}
@@ -63,6 +67,9 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found = {"means": 2 * len(study.imputed), **found}
     if terms.validation_fraction:
         found["errors"] = terms.max_candidates
+    if terms.max_profiles:
+        s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
+        found["profile"] = ProfileOf.length(s, k)
     return found
 
 
@@ -77,7 +84,8 @@ def count_rounds(study: StudyFile) -> int:
     Returns
     -------
     int
-        Number of messages for agreement, sums and result.
+        Number of messages for agreement, sums and result, with one profile; there are
+        as many as it takes until the directions no longer change, mostly 2 to 10.
     """
     return 2 + len(STAGES) * len(statistics(study))
 
@@ -150,6 +158,11 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         lines.append("how many sites vote for which dimension, and not which ones")
     if agreed.terms.validation_fraction:
         lines.append("sums of the sites' errors for candidate directions")
+    if agreed.terms.max_profiles:
+        lines.append(
+            "sums of how well directions explain y at the sites, on the selected "
+            f"variables, for at most {agreed.terms.max_profiles} sets of directions"
+        )
     lines.append("which sites take part, and a fixed code for each that does not")
     return lines
 
@@ -172,6 +185,8 @@ def seen_by_sites(study: StudyFile) -> list[str]:
         lines.append("means of the columns whose gaps are filled")
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")
+    if study.to_study().terms.max_profiles:
+        lines.append("the selected variables, their scale, and directions on the way")
     lines.append("the result: directions, variables, eigenvalues, number of rows")
     return lines
 

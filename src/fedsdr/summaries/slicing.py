@@ -5,7 +5,7 @@ responses always share a slice.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +34,24 @@ SLICE_SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class Smooth:
-    """Kernel of smooth, decaying functions of the rank of y, see `RankPolynomials`."""
+    """Kernel of smooth, decaying functions of the rank of y, see `RankPolynomials`.
+
+    Parameters
+    ----------
+    own : float, optional
+        Weight of the sites' own means of x given y, from 0 to 1; the rest is the weight
+        of the means over all sites, see `mix`. Chosen from the sums if not given.
+    """
+
+    own: float | None = None
+
+    def __post_init__(self) -> None:
+        own: Any = self.own
+        if own is None:
+            return
+        if isinstance(own, bool) or not isinstance(own, Real) or not 0 <= own <= 1:
+            raise InputError(f"own must be a number from 0 to 1, got {own!r}")
+        object.__setattr__(self, "own", float(own))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ class _Smooth:
             gram(product),
             freedom=float(np.trace(self._overlap)),
             freedom_squared=float((self._overlap**2).sum()),
+            linear=np.sqrt(moments.n_rows) * product.T,
         )
 
 

@@ -1,6 +1,6 @@
 """The sums over rows that a fit needs from a site, and their computation."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,10 @@ class Summary:
         Sums of :math:`\mathrm{tr} W_i` and :math:`\mathrm{tr} W_i^2`, where
         :math:`n_i T_i = X_i' W_i X_i` for centred rows. For slices both are the number
         of slices minus one.
+    linear : array-like of shape (n_features, n_functions), optional
+        Sum of :math:`\sqrt{n_i} X_i' Q_i`, where the columns of :math:`Q_i` are the
+        functions of y behind the kernel; without columns if the sites have no functions
+        in common.
 
     Notes
     -----
@@ -50,6 +54,7 @@ class Summary:
     n_sites: int = 1
     freedom: float = 0.0
     freedom_squared: float = 0.0
+    linear: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         if self.n_rows < 1:
@@ -57,6 +62,11 @@ class Summary:
         object.__setattr__(self, "n_rows", int(self.n_rows))
         for name in ("scatter", "between"):
             object.__setattr__(self, name, _read_only_square(getattr(self, name), name))
+        linear = np.asarray(self.linear, dtype=np.float64).view()
+        if not linear.size:
+            linear = np.zeros((self.n_features, 0))
+        linear.flags.writeable = False
+        object.__setattr__(self, "linear", linear)
         if self.scatter.shape != self.between.shape:
             raise InputError(
                 f"scatter is {self.scatter.shape} but between is {self.between.shape}"
@@ -102,11 +112,43 @@ class Summary:
             n_sites=self.n_sites + other.n_sites,
             freedom=self.freedom + other.freedom,
             freedom_squared=self.freedom_squared + other.freedom_squared,
+            linear=_add_wider(self.linear, other.linear),
         )
 
     def __radd__(self, other: object) -> "Summary":
         # sum() starts from 0.
         return self if other == 0 else NotImplemented
+
+    def mixed(self, own: float) -> "Summary":
+        r"""Mix the sites' own kernels with the kernel of their common means.
+
+        Parameters
+        ----------
+        own : float
+            Weight w of the sites' own kernels, from 0 to 1.
+
+        Returns
+        -------
+        Summary
+            Summary with the kernel :math:`w T + (1 - w) L L' / N^2`, where L is
+            `linear`; the summary itself if the weight is 1 or there is no L.
+
+        Notes
+        -----
+        Sites that all have the same link add up in L, whose noise does not grow with
+        the number of sites m, while links of opposite signs cancel there. Noise has the
+        weight 1 along the common means and w along the other m - 1 contrasts of sites.
+        """
+        if own >= 1.0 or not self.linear.shape[1]:
+            return self
+        common = self.linear @ self.linear.T / self.n_rows
+        others = self.n_sites - 1
+        return replace(
+            self,
+            between=own * self.between + (1.0 - own) * common,
+            freedom=self.freedom * (1 + own * others) / self.n_sites,
+            freedom_squared=self.freedom_squared * (1 + own**2 * others) / self.n_sites,
+        )
 
     def scaled(self, scale: ArrayLike) -> "Summary":
         """Summarise the same rows with every column divided by a constant.
@@ -129,7 +171,12 @@ class Summary:
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise InputError("scale must be positive and finite in every column")
         both = np.outer(scale, scale)
-        return replace(self, scatter=self.scatter / both, between=self.between / both)
+        return replace(
+            self,
+            scatter=self.scatter / both,
+            between=self.between / both,
+            linear=self.linear / scale[:, None],
+        )
 
     def subset(self, index: ArrayLike) -> "Summary":
         """Summarise the same rows with some of the columns.
@@ -146,7 +193,12 @@ class Summary:
         """
         block = np.arange(self.n_features)[np.asarray(index)]
         both = np.ix_(block, block)
-        return replace(self, scatter=self.scatter[both], between=self.between[both])
+        return replace(
+            self,
+            scatter=self.scatter[both],
+            between=self.between[both],
+            linear=self.linear[block],
+        )
 
 
 def summarize(
@@ -260,6 +312,7 @@ def summarize(
             moved.T @ moved,
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
+            linear=np.sqrt(len(y)) * moved.T,
         )
     between = between_slices(centred, ranks)
     freedom = float(ranks.max())
@@ -293,6 +346,15 @@ def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
     rest = centred.mean(axis=0)
     centred -= rest
     return centred, mean + rest
+
+
+def _add_wider(first: Matrix, second: Matrix) -> Matrix:
+    """Add matrices that may lack some of the last columns."""
+    if first.shape[1] < second.shape[1]:
+        first, second = second, first
+    total = first.copy()
+    total[:, : second.shape[1]] += second
+    return total
 
 
 def _read_only_square(matrix: Any, name: str) -> Matrix:

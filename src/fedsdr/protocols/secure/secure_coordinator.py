@@ -116,7 +116,7 @@ class SecureSum:
 
         Parameters
         ----------
-        statistic : {"means", "moments", "errors"}
+        statistic : {"means", "moments", "errors", "profile"}
             Statistic to add.
         request : dict
             Content of the request, such as candidate directions.

@@ -22,6 +22,16 @@ BASES = FieldSpec(
     items=FieldSpec("", "array", shape=("d", ANY), dtype="<f8"),
 )
 
+#: A profile: selected variables, their scale, directions, and common coefficients.
+PROFILE = (
+    FieldSpec("columns", "array", shape=(ANY,), dtype="<i8", absent=True),
+    FieldSpec("scale", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec("basis", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
+    FieldSpec("own", "float", absent=True),
+    FieldSpec("common", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
+    FieldSpec("n_rows", "int", absent=True),
+)
+
 ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
 
 KEYS = (
@@ -105,17 +115,19 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "moments", "errors"),
+                choices=("means", "moments", "errors", "profile"),
             ),
             FieldSpec(
                 "request",
                 "record",
                 "means that gaps are filled with, if the study fills gaps; candidate "
-                "directions for errors; otherwise nothing",
+                "directions for errors; variables and directions for a profile; "
+                "otherwise nothing",
                 EVERYONE,
                 fields=(
                     FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
                     replace(BASES, absent=True),
+                    *PROFILE,
                 ),
             ),
         ],

@@ -142,7 +142,13 @@ class SecureSite:
         context = Context(self._study.digest, name, question)
         party = SumSite(self.name, self._identity, self._agreement, context)
         subject = self._study.subject(statistic, question)
-        release = Release(self._study.digest, statistic, subject, round=name)
+        release = Release(
+            self._study.digest,
+            statistic,
+            subject,
+            round=name,
+            n_questions=self._study.terms.n_questions(statistic),
+        )
         reply = asdict(party.keys())
         self._used.add(name)
         self._round = _SiteRound(party, release, asked)
@@ -180,6 +186,11 @@ class SecureSite:
                 )
         elif isinstance(question, MomentsOf):
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
+        elif not (np.abs(values) < study.ring.limit(len(study.sites))).all():
+            raise InputError(
+                "the sums of this site are too large to be added exactly: agree on "
+                "larger units for the columns with the largest numbers"
+            )
         return values
 
     def _confirm(self, payload: Payload) -> Payload:

@@ -1,0 +1,363 @@
+"""Second stage: directions on the selected variables, each site by its own covariance.
+
+The directions B maximise what all sites explain together,
+
+.. math:: \\sum_i n_i \\mathrm{tr}[(B' S_i B)^{-1} B' T_i B] ,
+
+in small sums over the selected variables (`fedsdr.summaries.profile`). Where all
+covariances are equal this is sliced inverse regression; where they are not, every site
+still explains its own rows, and no direction appears that nobody put there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.direction_test import DimensionTest, judge
+from fedsdr.estimation.directions import Estimate, leading_directions
+from fedsdr.summaries.profile import Common, Profile, explain
+from fedsdr.summaries.summary import Summary
+
+#: Asks the sites for their sums at some directions.
+Ask = Callable[[Matrix, Common | None], Profile]
+
+# Steps that are made to find the best directions, and the mean square of the score, in
+# its standard errors, at which they are found.
+MOST_STEPS = 6
+ENOUGH = 0.01
+# Evidence, relative to what is needed, below which a direction is given up after the
+# first step.
+HOPELESS = 0.3
+# Eigenvalues of the curvature are kept above this, relative to the largest one.
+FLATTEST = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteFit:
+    """Directions on the selected variables.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (s, K)
+        Directions on the common scale.
+    profile : Profile
+        Sums over sites at these directions.
+    tests : tuple of DimensionTest
+        One test per direction that was considered.
+    curved : bool
+        Whether a direction was left out because it is only a curve of others.
+    settled : bool
+        Whether the last step was within the tolerance.
+    """
+
+    basis: Matrix
+    profile: Profile
+    tests: tuple[DimensionTest, ...]
+    curved: bool
+    settled: bool
+
+
+@dataclass(slots=True, eq=False)
+class SiteLikelihood:
+    """What all sites explain together, and its best directions.
+
+    Parameters
+    ----------
+    part : Summary
+        Sums over all sites on the s selected variables, not mixed.
+    own : float
+        Weight of the sites' own coefficients, see `Summary.mixed`.
+    ask : callable
+        Asks the sites for their sums at some directions.
+    n_candidates : int
+        Number of variables d from which the s were selected.
+    """
+
+    part: Summary
+    own: float
+    ask: Ask
+    n_candidates: int
+
+    def fit(self, n_directions: int | None, limit: int) -> SiteFit:
+        """Add directions, each the best one in addition to those before.
+
+        Parameters
+        ----------
+        n_directions : int or None
+            Dimension K; chosen by tests if None.
+        limit : int
+            Largest dimension considered.
+
+        Returns
+        -------
+        SiteFit
+            At least one direction.
+        """
+        s = self.part.n_features
+        mixed = self.part.mixed(self.own)
+        basis = np.zeros((s, 0))
+        kernel, scatter = mixed.between, mixed.scatter
+        best: tuple[Matrix, Profile, bool] | None = None
+        tests: list[DimensionTest] = []
+        explained, curved = 0.0, False
+        for k in range(1, min(limit, s) + 1):
+            start = np.column_stack([basis, _leading(kernel, scatter)])
+            needed = max(k, 2) * (
+                np.log(max(self.n_candidates, 2)) + 0.25 * np.log(self.part.n_rows)
+            )
+            found, profile, settled, test = self._climb(
+                basis, start, explained, needed, given=n_directions is not None
+            )
+            curve = self._beyond_curves(profile, k, needed)
+            accepted = test.accepted and curve
+            tests.append(replace(test, accepted=accepted))
+            wanted = accepted if n_directions is None else k <= n_directions
+            if best is not None and not wanted:
+                curved = test.accepted and not curve
+                break
+            basis, best = found, (found, profile, settled)
+            explained = profile.explained
+            kernel, scatter = profile.kernel, profile.scatter
+            if n_directions == k:
+                break
+        assert best is not None
+        found, profile, settled = best
+        return SiteFit(found, profile, tuple(tests), curved, settled)
+
+    def _climb(
+        self,
+        known: Matrix,
+        basis: Matrix,
+        explained: float,
+        needed: float,
+        *,
+        given: bool,
+    ) -> tuple[Matrix, Profile, bool, DimensionTest]:
+        """Improve directions by Newton's method, and test the last one."""
+        settled = False
+        for step in range(MOST_STEPS):
+            basis = _last_apart(basis, known, self.part.sigma)
+            profile = self._ask_mixed(basis)
+            test = self._judge(profile.explained - explained, basis.shape, needed)
+            size = _score_size(profile)
+            settled = size < ENOUGH
+            hopeless = not given and known.shape[1] and test.evidence < HOPELESS * needed
+            if settled or step == MOST_STEPS - 1 or (hopeless and step):
+                break
+            basis = basis + _newton_step(profile, basis)
+        return basis, profile, settled, test
+
+    def _judge(
+        self, gain: float, shape: tuple[int, ...], needed: float
+    ) -> DimensionTest:
+        mixed = self.part.mixed(self.own)
+        share = gain / self.part.n_rows
+        s, k = shape
+        return judge(
+            share, mixed.noise_floor, mixed.effective_freedom, k, s, needed
+        )
+
+    def _beyond_curves(self, profile: Profile, k: int, needed: float) -> bool:
+        """Tell whether the last direction is more than a curve of the others."""
+        squared = profile.beyond_freedom_squared
+        if k == 1 or self.own < 1.0 or squared <= 0.0:
+            return True
+        freedom = profile.beyond_freedom**2 / squared
+        test = judge(
+            profile.beyond,
+            profile.beyond_floor,
+            freedom,
+            k,
+            self.part.n_features,
+            needed,
+        )
+        return test.accepted
+
+    def _ask_mixed(self, basis: Matrix) -> Profile:
+        """Ask the sites, and add what the common means explain."""
+        part, own = self.part, self.own
+        if own >= 1.0 or not part.linear.shape[1]:
+            return self.ask(basis, None)
+        pooled = explain(
+            part.sigma,
+            part.linear / np.sqrt(part.n_rows),
+            part.freedom / part.n_sites,
+            part.n_rows,
+            basis,
+        )
+        profile = self.ask(basis, Common(own, pooled.coefficients, part.n_rows))
+
+        def mix(site: Matrix, common: Matrix) -> Matrix:
+            return own * site + (1.0 - own) * common
+
+        return replace(
+            profile,
+            curvature=mix(profile.curvature, pooled.curvature),
+            score=mix(profile.score, pooled.score),
+            kernel=mix(profile.kernel, pooled.kernel),
+            scatter=mix(profile.scatter, pooled.scatter),
+            explained=own * profile.explained + (1.0 - own) * pooled.explained,
+        )
+
+
+def estimate_by_site(
+    total: Summary,
+    support: NDArray[np.intp],
+    own: float,
+    ask: Ask,
+    *,
+    n_directions: int | None,
+    limit: int,
+    level: float,
+) -> Estimate:
+    """Estimate directions, their number and the final variables.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale, not mixed.
+    support : ndarray of int
+        Indices of the selected variables.
+    own : float
+        Weight of the sites' own coefficients, see `Summary.mixed`.
+    ask : callable
+        Asks the sites for their sums at some directions.
+    n_directions : int or None
+        Dimension K; chosen by tests if None.
+    limit : int
+        Largest dimension considered.
+    level : float
+        Probability that a given noise variable is kept, see `drop_noise`.
+
+    Returns
+    -------
+    Estimate
+        Directions in descending order of what they explain over all sites.
+    """
+    part = total.subset(support)
+    fit = SiteLikelihood(part, own, ask, total.n_features).fit(n_directions, limit)
+    basis, kept = drop_noise(fit, level)
+    mixed = part.mixed(own)
+    turn, shares = leading_directions(
+        basis.T @ mixed.sigma @ basis, basis.T @ mixed.kernel @ basis, basis.shape[1]
+    )
+    directions = np.zeros((total.n_features, turn.shape[1]))
+    directions[support] = basis @ turn
+    return Estimate(directions, support[kept], shares[: turn.shape[1]], _table(fit))
+
+
+def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "step": "sites",
+            "n_directions": test.n_directions,
+            "n_selected": test.n_selected,
+            "eigenvalue": test.eigenvalue,
+            "noise_ratio": test.noise_ratio,
+            "evidence": test.evidence,
+            "needed": test.needed,
+            "chosen": test.n_directions <= fit.basis.shape[1],
+        }
+        for test in fit.tests
+    )
+
+
+def drop_noise(fit: SiteFit, level: float) -> tuple[Matrix, np.ndarray]:
+    """Drop variables whose coefficients cannot be told from noise, weakest first.
+
+    Parameters
+    ----------
+    fit : SiteFit
+        Directions and sums at them.
+    level : float
+        Probability that a given noise variable is kept.
+
+    Returns
+    -------
+    basis : ndarray of shape (s, K)
+        Directions, estimated again without the dropped variables.
+    kept : ndarray of int
+        Indices of the variables that are left, at least K.
+    """
+    s, k = fit.basis.shape
+    kept = np.arange(s)
+    threshold = float(chdtri(k, level))
+    while True:
+        basis, strengths = _restricted(fit, kept)
+        weakest = int(np.argmin(strengths))
+        if kept.size <= k or strengths[weakest] > threshold:
+            return basis, kept
+        kept = np.delete(kept, weakest)
+
+
+def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
+    """Estimate on some variables, from the sums; and the Wald statistic of each."""
+    s, k = fit.basis.shape
+    profile = fit.profile
+    curvature = _positive(profile.curvature)
+    every = fit.basis.T.ravel()
+    index = (np.arange(k)[:, None] * s + kept).ravel()
+    gone = np.setdiff1d(np.arange(s * k), index)
+    inside = curvature[np.ix_(index, index)]
+    pull = profile.score[index] + curvature[np.ix_(index, gone)] @ every[gone]
+    inverse = np.linalg.pinv(inside, hermitian=True)
+    found = np.zeros(s * k)
+    found[index] = every[index] + inverse @ pull
+    covariance = inverse @ profile.noise[np.ix_(index, index)] @ inverse
+    basis = found.reshape(k, s).T
+    own = np.arange(k) * kept.size
+    strengths = np.array(
+        [
+            basis[j]
+            @ np.linalg.pinv(covariance[np.ix_(own + i, own + i)], hermitian=True)
+            @ basis[j]
+            for i, j in enumerate(kept)
+        ]
+    )
+    return basis, strengths
+
+
+def _newton_step(profile: Profile, basis: Matrix) -> Matrix:
+    s, k = basis.shape
+    step = np.linalg.solve(_positive(profile.curvature), profile.score)
+    return np.asarray(step.reshape(k, s).T)
+
+
+def _positive(curvature: Matrix) -> Matrix:
+    """Replace eigenvalues that are negative or nearly zero by their size."""
+    values, vectors = np.linalg.eigh(curvature)
+    sizes = np.maximum(np.abs(values), FLATTEST * np.abs(values).max(initial=0.0))
+    return np.asarray((vectors * np.maximum(sizes, 1e-300)) @ vectors.T)
+
+
+def _score_size(profile: Profile) -> float:
+    """Return the mean square of the score in its standard errors."""
+    whitened = np.linalg.pinv(profile.noise, hermitian=True) @ profile.score
+    return float(profile.score @ whitened) / max(profile.score.size, 1)
+
+
+def _leading(kernel: Matrix, scatter: Matrix) -> Vector:
+    """Return the direction that explains most of what is left."""
+    values, vectors = np.linalg.eigh(scatter)
+    kept = values > 1e-8 * max(values[-1], 0.0)
+    whitener = vectors[:, kept] / np.sqrt(values[kept])
+    return np.asarray(whitener @ np.linalg.eigh(whitener.T @ kernel @ whitener)[1][:, -1])
+
+
+def _last_apart(basis: Matrix, known: Matrix, sigma: Matrix) -> Matrix:
+    """Return a basis of the same span, orthonormal in sigma, the newest part last.
+
+    The last column is the direction of the span that is farthest from `known`.
+    """
+    lower = np.linalg.cholesky(basis.T @ sigma @ basis)
+    basis = np.linalg.solve(lower, basis.T).T
+    if not known.shape[1]:
+        return basis
+    shared = basis.T @ sigma @ known
+    turned = np.linalg.svd(shared)[0]
+    return np.asarray(basis @ turned)

@@ -1,0 +1,338 @@
+"""The sums of the second stage: how well directions explain y at a site, by itself.
+
+Every site is judged by its own covariance, so the sites' covariances need not be equal.
+With :math:`F_i = X_i' Q_i` (the rows times the functions of y, so that
+:math:`n_i T_i = F_i F_i'`), site i explains its own means of x given y by directions B as
+
+.. math:: F_i \\approx S_i B C_i , \\qquad C_i = (B' S_i B)^{-1} B' F_i ,
+
+and what it explains is :math:`\\mathrm{tr}\\, C_i' B' F_i =
+n_i \\mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`. Only matrices of K x K are inverted, so a
+site needs few rows, however many variables there are.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.kernels import RankPolynomials
+from fedsdr.summaries.slicing import Weights
+
+#: Batches of rows, centred and scaled, each with the values of the functions of y.
+Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
+
+# Curves of a direction are polynomials of its rank, with this largest degree and this
+# many rows per degree.
+CURVE_DEGREE = 8
+ROWS_A_CURVE = 12
+# Directions whose covariance at a site is closer to singular than this are not used.
+SINGULAR = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Common:
+    """Coefficients of y's functions on the directions that all sites have in common.
+
+    Parameters
+    ----------
+    own : float
+        Weight of the sites' own coefficients, from 0 to 1.
+    coefficients : ndarray of shape (n_directions, n_functions)
+        Coefficients of the pooled rows.
+    n_rows : int
+        Number of rows over all sites.
+    """
+
+    own: float
+    coefficients: Matrix
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    r"""Sums over sites at given directions B of K columns, on s variables.
+
+    Vectors and matrices of length sK have the rows of the first direction first.
+
+    Parameters
+    ----------
+    curvature : ndarray of shape (sK, sK)
+        Sum of :math:`(C_i C_i' - q_i (B' S_i B)^{-1}) \otimes S_i`, the negative second
+        derivative of half of what is explained, without the part of noise.
+    score : ndarray of shape (sK,)
+        Sum of :math:`(F_i - S_i B C_i) C_i'`, half of the gradient of what is
+        explained; zero at the best directions.
+    noise : ndarray of shape (sK, sK)
+        Covariance of the score, the sum of :math:`G_i \otimes S_i` with :math:`G_i` the
+        scatter of what the directions leave of :math:`Q_i C_i'`. No products of four
+        values of a row are added, which rows could be computed from.
+    kernel, scatter : ndarray of shape (s, s)
+        Sums of :math:`n_i T_i` and :math:`n_i S_i` of what B does not explain.
+    explained : float
+        Sum of :math:`n_i \mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`.
+    beyond, beyond_floor : float
+        What the last direction explains after smooth curves of the other ones have
+        been taken out of x and y, and what it would explain on average as noise.
+    beyond_freedom, beyond_freedom_squared : float
+        Degrees of freedom of these, as in `Summary`.
+    """
+
+    curvature: Matrix
+    score: Vector
+    noise: Matrix
+    kernel: Matrix
+    scatter: Matrix
+    explained: float
+    beyond: float
+    beyond_floor: float
+    beyond_freedom: float
+    beyond_freedom_squared: float
+
+    def __add__(self, other: "Profile") -> "Profile":
+        return Profile(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
+
+    @classmethod
+    def zero(cls, n_features: int, n_directions: int) -> "Profile":
+        """Return the sums of a site that cannot contribute.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of variables s.
+        n_directions : int
+            Number of directions K.
+
+        Returns
+        -------
+        Profile
+            Zeros.
+        """
+        size = n_features * n_directions
+        square = np.zeros((n_features, n_features))
+        large = np.zeros((size, size))
+        return cls(large, np.zeros(size), large, square, square, *(0.0,) * 5)
+
+
+def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
+    r"""Return the functions of y behind a kernel, Q with :math:`n_i T_i = X'QQ'X`.
+
+    Parameters
+    ----------
+    weights : Weights
+        Weights of form "functions" or "groups".
+
+    Returns
+    -------
+    callable
+        From a slice of rows to their values, shape (n_rows, n_functions).
+    """
+    ranks: NDArray[np.integer] = weights.ranks
+    if weights.form == "functions":
+        polynomials = RankPolynomials(np.bincount(ranks))
+        return lambda rows: polynomials.at(ranks[rows])
+    counts = np.bincount(ranks)
+    mean = np.sqrt(counts) / len(ranks)
+    table = np.diag(1 / np.sqrt(counts)) - mean
+    return lambda rows: np.asarray(table[ranks[rows]])
+
+
+def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Profile:
+    """Compute the sums of one site at given directions, in two passes over its rows.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns batches of rows of the s variables, centred and on the common scale,
+        each with the values of the functions of y.
+    basis : ndarray of shape (s, K)
+        Directions, at least one; the last one is judged beyond the others.
+    common : Common, optional
+        If given, the noise is that of the mixture of the sites' own coefficients and of
+        common ones.
+
+    Returns
+    -------
+    Profile
+        Sums of the site; zeros if its rows do not span the directions.
+    """
+    n_features, n_directions = basis.shape
+    n_rows, scatter, moved, overlap = 0, 0.0, 0.0, 0.0
+    indices = []
+    for rows, functions in batches():
+        n_rows += len(rows)
+        scatter = scatter + rows.T @ rows
+        moved = moved + rows.T @ functions
+        overlap = overlap + functions.T @ functions
+        indices.append(rows @ basis)
+    reduced = np.concatenate(indices)
+    sigma: Matrix = np.asarray(scatter) / n_rows
+    spread = basis.T @ sigma @ basis
+    if n_rows <= n_directions + 1 or _is_singular(spread):
+        return Profile.zero(n_features, n_directions)
+    found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
+    noise = _residual_scatter(found.coefficients, common, n_rows, spread, overlap)
+    return Profile(
+        found.curvature,
+        found.score,
+        np.kron(noise, sigma),
+        found.kernel,
+        found.scatter,
+        found.explained,
+        *_beyond(reduced, batches, np.asarray(overlap)),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explained:
+    """What directions explain of given moments; see `Profile` for the first five.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_directions, n_functions)
+        Coefficients C of the functions of y on the directions.
+    """
+
+    curvature: Matrix
+    score: Vector
+    kernel: Matrix
+    scatter: Matrix
+    explained: float
+    coefficients: Matrix
+
+
+def explain(
+    sigma: Matrix, moved: Matrix, freedom: float, n_rows: int, basis: Matrix
+) -> Explained:
+    """Explain the means of x given y by directions.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (s, s)
+        Covariance S of x.
+    moved : ndarray of shape (s, n_functions)
+        Products F of the rows with the functions of y.
+    freedom : float
+        Squared length q of all functions together.
+    n_rows : int
+        Number of rows.
+    basis : ndarray of shape (s, K)
+        Directions B.
+
+    Returns
+    -------
+    Explained
+        Value and derivatives of what is explained, and what is not.
+    """
+    inverse = np.linalg.inv(basis.T @ sigma @ basis)
+    seen = basis.T @ moved
+    own = inverse @ seen
+    across = sigma @ basis
+    rest = moved - across @ own
+    return Explained(
+        np.kron(own @ own.T - freedom * inverse, sigma),
+        (rest @ own.T).T.ravel(),
+        rest @ rest.T,
+        n_rows * (sigma - across @ inverse @ across.T),
+        float(np.trace(own.T @ seen)),
+        own,
+    )
+
+
+def _residual_scatter(
+    own: Matrix, common: Common | None, n_rows: int, spread: Matrix, overlap: Matrix
+) -> Matrix:
+    r"""Compute G, the scatter of :math:`Q M' - U N`, where U are the rows times B.
+
+    With the site's own coefficients C alone, M = C and N = CC' / n.
+    """
+    functions, reduced = own, own @ own.T / n_rows
+    if common is not None:
+        shared = common.coefficients[:, : own.shape[1]]
+        weight, rest = common.own, 1.0 - common.own
+        functions = weight * own + rest * np.sqrt(n_rows / common.n_rows) * shared
+        reduced = weight * reduced + rest * shared @ shared.T / common.n_rows
+    across = functions @ (spread @ own).T @ reduced
+    return np.asarray(
+        functions @ overlap @ functions.T
+        - across
+        - across.T
+        + n_rows * reduced @ spread @ reduced
+    )
+
+
+def _beyond(
+    reduced: Matrix, batches: Batches, overlap: Matrix
+) -> tuple[float, float, float, float]:
+    r"""Judge the last direction after curves of the others were taken out.
+
+    With P the projection on the curves, v the last column and
+    :math:`\tilde v = (I - P) v`, the result is
+    :math:`n |\tilde v' Q|^2 / |\tilde v|^2` and what noise gives on average,
+    :math:`n\, \mathrm{tr}(Q'(I - P)Q) / (n - 1 - \mathrm{rank} P)`.
+    """
+    n_rows = len(reduced)
+    curves = _curves(reduced[:, :-1])
+    with_functions: Matrix = np.zeros((curves.shape[1], overlap.shape[0]))
+    last = reduced[:, -1] - curves @ (curves.T @ reduced[:, -1])
+    product: Vector = np.zeros(overlap.shape[0])
+    start = 0
+    for _, functions in batches():
+        rows = slice(start, start + len(functions))
+        start = rows.stop
+        with_functions += curves[rows].T @ functions
+        product += functions.T @ last[rows]
+    left = overlap - with_functions.T @ with_functions
+    freedom, squared = float(np.trace(left)), float((left**2).sum())
+    room = n_rows - 1 - curves.shape[1]
+    length = float(last @ last)
+    if room < 1 or length <= SINGULAR * float(reduced[:, -1] @ reduced[:, -1]):
+        return 0.0, 0.0, 0.0, 0.0
+    return (
+        n_rows * float(product @ product) / length,
+        n_rows * freedom / room,
+        freedom,
+        squared,
+    )
+
+
+def _curves(reduced: Matrix) -> Matrix:
+    """Return orthonormal columns that span smooth functions of some directions.
+
+    Functions are the directions themselves, polynomials of the rank of each, and the
+    products of two. Columns are centred.
+    """
+    n_rows, n_known = reduced.shape
+    if not n_known:
+        return np.zeros((n_rows, 0))
+    columns = [reduced]
+    degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
+    if degree >= 2:
+        columns += [
+            np.polynomial.legendre.legvander(_mid_ranks(one), degree)[:, 1:]
+            for one in reduced.T
+        ]
+        columns += [
+            reduced[:, [a]] * reduced[:, [b]] for a in range(n_known) for b in range(a)
+        ]
+    every = np.column_stack(columns)
+    every = every - every.mean(axis=0)
+    every /= np.maximum(np.sqrt((every**2).mean(axis=0)), np.finfo(float).tiny)
+    vectors, sizes, _ = np.linalg.svd(every, full_matrices=False)
+    return np.asarray(vectors[:, sizes > 1e-6 * max(sizes[0], 1e-300)])
+
+
+def _mid_ranks(values: Vector) -> Vector:
+    """Rank values from -1 to 1, ties at the middle of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    return np.asarray(2 * middle[inverse] / len(values) - 1)
+
+
+def _is_singular(spread: Matrix) -> bool:
+    sizes = np.linalg.eigvalsh(spread / max(float(np.abs(spread).max()), 1e-300))
+    return bool(sizes[0] <= SINGULAR * sizes[-1])
