@@ -19,7 +19,7 @@ from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms, Variables
 from fedsdr.rows.site_rows import Rows
 from fedsdr.selection.dimension import bic_dimension
-from fedsdr.summaries.profile import Common, Profile
+from fedsdr.summaries.profile import Common, Profile, Target
 from fedsdr.summaries.summary import Summary
 
 Sum = TypeVar("Sum")
@@ -337,6 +337,69 @@ class CandidateErrors(Question[Vector]):
         return {**fills, "bases": list(self.bases)}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadOf(Question[Vector]):
+    """How far the sites' covariances are from the pooled one, on selected variables.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    columns : ndarray of int
+        Indices of the s selected variables, ascending.
+    scale : ndarray of shape (s,)
+        Divisor of each of them.
+    sigma : ndarray of shape (s, s)
+        Covariance of all sites together, of scaled variables.
+    places : tuple of int, default=()
+        Indices of columns whose gaps are filled first.
+    fills : ndarray of shape (n_places,), optional
+        Values that the gaps are filled with.
+    """
+
+    name: ClassVar[str] = "spread"
+    terms: Terms
+    columns: NDArray[np.int64]
+    scale: Vector
+    sigma: Matrix
+    places: tuple[int, ...] = ()
+    fills: Vector | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: two."""
+        return 2
+
+    def compute(self, rows: Rows) -> Vector:
+        """Compare the covariance of one site with the pooled one.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (2,)
+            See `spread_of_covariance`.
+        """
+        fill_gaps(rows, self.terms, self.places, self.fills)
+        return rows.spread(self.columns, self.scale, self.sigma)
+
+    def request(self) -> dict[str, Any]:
+        """Return the variables, their scale and their covariance.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "columns", "scale", "sigma" and, if gaps are
+            filled, "means".
+        """
+        fills = {} if self.fills is None else {"means": self.fills}
+        chosen = {"columns": self.columns, "scale": self.scale, "sigma": self.sigma}
+        return {**fills, **chosen}
+
+
 @dataclass(frozen=True, eq=False)
 class ProfileOf(Question[Profile]):
     """How well directions explain y at the sites, on the selected variables.
@@ -353,6 +416,8 @@ class ProfileOf(Question[Profile]):
         Directions, for scaled variables.
     common : Common, optional
         Coefficients that all sites have in common.
+    target : Target, optional
+        Covariance towards which the sites' own ones are moved.
     places : tuple of int, default=()
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
@@ -365,6 +430,7 @@ class ProfileOf(Question[Profile]):
     scale: Vector
     basis: Matrix
     common: Common | None = None
+    target: Target | None = None
     places: tuple[int, ...] = ()
     fills: Vector | None = None
 
@@ -407,7 +473,7 @@ class ProfileOf(Question[Profile]):
         """
         fill_gaps(rows, self.terms, self.places, self.fills)
         return rows.profile(
-            self.terms, self.columns, self.scale, self.basis, self.common
+            self.terms, self.columns, self.scale, self.basis, self.common, self.target
         )
 
     def pack(self, value: Profile) -> Vector:
@@ -475,7 +541,8 @@ class ProfileOf(Question[Profile]):
         -------
         dict
             Dictionary with the keys "columns", "scale", "basis", for a mixture "own",
-            "common" and "n_rows", and, if gaps are filled, "means".
+            "common" and "n_rows", for a target "weight" and "sigma", and, if gaps are
+            filled, "means".
         """
         found: dict[str, Any] = {} if self.fills is None else {"means": self.fills}
         found |= {"columns": self.columns, "scale": self.scale, "basis": self.basis}
@@ -485,6 +552,8 @@ class ProfileOf(Question[Profile]):
                 "common": self.common.coefficients,
                 "n_rows": self.common.n_rows,
             }
+        if self.target is not None:
+            found |= {"weight": self.target.weight, "sigma": self.target.sigma}
         return found
 
     @cached_property
@@ -523,6 +592,8 @@ def read_question(
         return MomentsOf(terms, places, fills)
     if name == CandidateErrors.name and terms.validation_fraction > 0.0:
         return CandidateErrors(terms, _read_bases(rest, terms), places, fills)
+    if name == SpreadOf.name and terms.max_profiles:
+        return _read_spread(rest, terms, places, fills)
     if name == ProfileOf.name and terms.max_profiles:
         return _read_profile(rest, terms, places, fills)
     raise Refusal("MALFORMED", "the study does not ask for such a sum")
@@ -569,10 +640,8 @@ def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
     return bases
 
 
-def _read_profile(
-    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
-) -> ProfileOf:
-    columns, scale, basis = (rest.pop(key, None) for key in ("columns", "scale", "basis"))
+def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
+    columns, scale = rest.pop("columns", None), rest.pop("scale", None)
     if (
         not isinstance(columns, np.ndarray)
         or columns.dtype != np.int64
@@ -583,14 +652,38 @@ def _read_profile(
         or not (np.diff(columns) > 0).all()
     ):
         raise Refusal("MALFORMED")
-    if not _is_vector(scale, columns.size) or not (
-        (scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)
-    ).all():
+    if not _is_array(scale, (columns.size,)):
         raise Refusal("MALFORMED")
+    if not ((scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)).all():
+        raise Refusal("MALFORMED")
+    return columns, scale
+
+
+def _read_spread(
+    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+) -> SpreadOf:
+    columns, scale = _read_selected(rest, terms)
+    sigma = _read_covariance(rest.pop("sigma", None), columns.size)
+    if rest:
+        raise Refusal("MALFORMED")
+    return SpreadOf(terms, columns, scale, sigma, places, fills)
+
+
+def _read_profile(
+    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+) -> ProfileOf:
+    columns, scale = _read_selected(rest, terms)
+    basis = rest.pop("basis", None)
     if not _is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
+    target = None
+    if "weight" in rest:
+        weight = rest.pop("weight")
+        if not isinstance(weight, float) or not 0.0 <= weight <= 1.0:
+            raise Refusal("MALFORMED")
+        target = Target(weight, _read_covariance(rest.pop("sigma", None), columns.size))
     common = _read_common(rest, terms, basis.shape[1]) if rest else None
-    return ProfileOf(terms, columns, scale, basis, common, places, fills)
+    return ProfileOf(terms, columns, scale, basis, common, target, places, fills)
 
 
 def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:
@@ -601,21 +694,26 @@ def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Commo
         raise Refusal("MALFORMED")
     if type(n_rows) is not int or not 1 <= n_rows < LARGEST_COEFFICIENT:
         raise Refusal("MALFORMED")
-    if (
-        not isinstance(coefficients, np.ndarray)
-        or coefficients.dtype != np.float64
-        or coefficients.shape != (n_directions, terms.n_functions)
-        or not (np.abs(coefficients) < LARGEST_COEFFICIENT).all()
-    ):
+    if not _is_array(coefficients, (n_directions, terms.n_functions)):
         raise Refusal("MALFORMED")
     return Common(own, coefficients, n_rows)
 
 
-def _is_vector(values: Any, length: int) -> bool:
+def _read_covariance(sigma: Any, size: int) -> Matrix:
+    """Read a covariance of scaled columns, which a site computes with."""
+    if not _is_array(sigma, (size, size)) or not np.array_equal(sigma, sigma.T):
+        raise Refusal("MALFORMED")
+    if not (np.linalg.eigvalsh(sigma) > -1e-8 * max(np.abs(sigma).max(), 1.0)).all():
+        raise Refusal("MALFORMED")
+    return np.asarray(sigma)
+
+
+def _is_array(values: Any, shape: tuple[int, ...]) -> bool:
     return (
         isinstance(values, np.ndarray)
         and values.dtype == np.float64
-        and values.shape == (length,)
+        and values.shape == shape
+        and bool((np.abs(values) < LARGEST_SCALE).all())
     )
 
 

@@ -25,14 +25,12 @@ from fedsdr.questions import (
     GapTotals,
     MomentsOf,
     ProfileOf,
+    SpreadOf,
 )
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
-from fedsdr.summaries.profile import Common, Profile
-
-# Probability that a given noise variable stays in the second stage.
-NOISE_LEVEL = 0.1
+from fedsdr.summaries.profile import Common, Profile, Target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,11 +165,15 @@ def estimate(
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
 
-    def ask(basis: Matrix, common: Common | None) -> Profile:
-        scale = gathered.scale[columns]
+    scale, fills = gathered.scale[columns], gathered.fills
+
+    def ask(basis: Matrix, common: Common | None, target: Target | None) -> Profile:
         return adder(
-            ProfileOf(terms, columns, scale, basis, common, places, gathered.fills)
+            ProfileOf(terms, columns, scale, basis, common, target, places, fills)
         )
+
+    def ask_spread(sigma: Matrix) -> Vector:
+        return adder(SpreadOf(terms, columns, scale, sigma, places, fills))
 
     chosen = isinstance(rule, Auto)
     k = solution.n_directions
@@ -180,9 +182,10 @@ def estimate(
         support,
         own,
         ask,
+        ask_spread,
         n_directions=None if chosen else k,
         limit=rule.max_directions if chosen else k,
-        level=1.0 if isinstance(method.penalty, float) else NOISE_LEVEL,
+        prune=not isinstance(method.penalty, float),
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)

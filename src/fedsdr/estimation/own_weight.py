@@ -24,9 +24,9 @@ def own_weight(total: Summary, direction: Matrix) -> float:
     Notes
     -----
     Along the direction, let :math:`s_1` be the signal over noise of the common means
-    and :math:`s_2` that of the sites' deviations from them. The best weight of a part in
-    a quadratic form is s / (1 + s), hence :math:`w = s_2 / (1 + s_2)`. If the signal is
-    much stronger than the noise of all m sites together, that noise does no harm, and
+    and :math:`s_2` that of the sites' deviations from them. The best weight of a part
+    in a quadratic form is s / (1 + s), hence :math:`w = s_2 / (1 + s_2)`. If the signal
+    is much stronger than the noise of all m sites together, that noise is harmless, and
     :math:`w = (s_1 / m - 1) / 4`, where larger, keeps what sites have of their own.
     """
     m = total.n_sites

@@ -1,8 +1,8 @@
-"""Second stage: directions on the selected variables, each site by its own covariance.
+r"""Second stage: directions on the selected variables, by each site's own covariance.
 
 The directions B maximise what all sites explain together,
 
-.. math:: \\sum_i n_i \\mathrm{tr}[(B' S_i B)^{-1} B' T_i B] ,
+.. math:: \sum_i n_i \mathrm{tr}[(B' S_i B)^{-1} B' T_i B] ,
 
 in small sums over the selected variables (`fedsdr.summaries.profile`). Where all
 covariances are equal this is sliced inverse regression; where they are not, every site
@@ -20,11 +20,14 @@ from scipy.special import chdtri
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge
 from fedsdr.estimation.directions import Estimate, leading_directions
-from fedsdr.summaries.profile import Common, Profile, explain
+from fedsdr.summaries.profile import Common, Profile, Target, explain
 from fedsdr.summaries.summary import Summary
 
 #: Asks the sites for their sums at some directions.
-Ask = Callable[[Matrix, Common | None], Profile]
+Ask = Callable[[Matrix, Common | None, Target | None], Profile]
+
+#: Asks the sites how far their covariances are from a given one.
+AskSpread = Callable[[Matrix], Vector]
 
 # Steps that are made to find the best directions, and the mean square of the score, in
 # its standard errors, at which they are found.
@@ -33,6 +36,11 @@ ENOUGH = 0.01
 # Evidence, relative to what is needed, below which a direction is given up after the
 # first step.
 HOPELESS = 0.3
+# Covariances whose distance, relative to that of sampling, is up to the first number
+# are taken as equal, from the second on as different.
+EQUAL, DIFFERENT = 1.15, 1.5
+# Probability that a given noise variable stays if covariances differ.
+NOISE_LEVEL = 0.01
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
 
@@ -76,12 +84,15 @@ class SiteLikelihood:
         Asks the sites for their sums at some directions.
     n_candidates : int
         Number of variables d from which the s were selected.
+    shrinkage : float, default=0.0
+        Weight of the pooled covariance in that of every site.
     """
 
     part: Summary
     own: float
     ask: Ask
     n_candidates: int
+    shrinkage: float = 0.0
 
     def fit(self, n_directions: int | None, limit: int) -> SiteFit:
         """Add directions, each the best one in addition to those before.
@@ -146,7 +157,9 @@ class SiteLikelihood:
             test = self._judge(profile.explained - explained, basis.shape, needed)
             size = _score_size(profile)
             settled = size < ENOUGH
-            hopeless = not given and known.shape[1] and test.evidence < HOPELESS * needed
+            hopeless = (
+                not given and known.shape[1] and test.evidence < HOPELESS * needed
+            )
             if settled or step == MOST_STEPS - 1 or (hopeless and step):
                 break
             basis = basis + _newton_step(profile, basis)
@@ -158,9 +171,7 @@ class SiteLikelihood:
         mixed = self.part.mixed(self.own)
         share = gain / self.part.n_rows
         s, k = shape
-        return judge(
-            share, mixed.noise_floor, mixed.effective_freedom, k, s, needed
-        )
+        return judge(share, mixed.noise_floor, mixed.effective_freedom, k, s, needed)
 
     def _beyond_curves(self, profile: Profile, k: int, needed: float) -> bool:
         """Tell whether the last direction is more than a curve of the others."""
@@ -181,8 +192,9 @@ class SiteLikelihood:
     def _ask_mixed(self, basis: Matrix) -> Profile:
         """Ask the sites, and add what the common means explain."""
         part, own = self.part, self.own
+        target = Target(self.shrinkage, part.sigma) if self.shrinkage else None
         if own >= 1.0 or not part.linear.shape[1]:
-            return self.ask(basis, None)
+            return self.ask(basis, None, target)
         pooled = explain(
             part.sigma,
             part.linear / np.sqrt(part.n_rows),
@@ -190,7 +202,8 @@ class SiteLikelihood:
             part.n_rows,
             basis,
         )
-        profile = self.ask(basis, Common(own, pooled.coefficients, part.n_rows))
+        common = Common(own, pooled.coefficients, part.n_rows)
+        profile = self.ask(basis, common, target)
 
         def mix(site: Matrix, common: Matrix) -> Matrix:
             return own * site + (1.0 - own) * common
@@ -205,15 +218,38 @@ class SiteLikelihood:
         )
 
 
+def shrinkage_for(differ: float) -> float:
+    r"""Choose the weight of the pooled covariance in that of every site.
+
+    Parameters
+    ----------
+    differ : float
+        How far the covariances are apart, relative to what sampling alone gives.
+
+    Returns
+    -------
+    float
+        :math:`\frac12` up to 1.15, 0 from 1.5.
+
+    Notes
+    -----
+    With equal covariances, half of the noise in a site's covariance is worth having
+    (it goes along with that of its means), and half is not. With different ones any
+    weight on the pooled covariance is a bias that more rows do not remove.
+    """
+    return 0.5 * float(np.clip((DIFFERENT - differ) / (DIFFERENT - EQUAL), 0.0, 1.0))
+
+
 def estimate_by_site(
     total: Summary,
     support: NDArray[np.intp],
     own: float,
     ask: Ask,
+    ask_spread: AskSpread,
     *,
     n_directions: int | None,
     limit: int,
-    level: float,
+    prune: bool,
 ) -> Estimate:
     """Estimate directions, their number and the final variables.
 
@@ -227,12 +263,15 @@ def estimate_by_site(
         Weight of the sites' own coefficients, see `Summary.mixed`.
     ask : callable
         Asks the sites for their sums at some directions.
+    ask_spread : callable
+        Asks the sites how far their covariances are from a given one.
     n_directions : int or None
         Dimension K; chosen by tests if None.
     limit : int
         Largest dimension considered.
-    level : float
-        Probability that a given noise variable is kept, see `drop_noise`.
+    prune : bool
+        Whether variables may be dropped that were selected only because covariances
+        differ.
 
     Returns
     -------
@@ -240,7 +279,13 @@ def estimate_by_site(
         Directions in descending order of what they explain over all sites.
     """
     part = total.subset(support)
-    fit = SiteLikelihood(part, own, ask, total.n_features).fit(n_directions, limit)
+    far, expected = ask_spread(part.sigma)
+    differ = float(far / expected) if expected > 0 else 1.0
+    shrinkage = shrinkage_for(differ)
+    sites = SiteLikelihood(part, own, ask, total.n_features, shrinkage)
+    fit = sites.fit(n_directions, limit)
+    # The first stage assumes equal covariances; what it selects is right if they are.
+    level = NOISE_LEVEL ** (1.0 - 2.0 * shrinkage) if prune else 1.0
     basis, kept = drop_noise(fit, level)
     mixed = part.mixed(own)
     turn, shares = leading_directions(
@@ -346,7 +391,9 @@ def _leading(kernel: Matrix, scatter: Matrix) -> Vector:
     values, vectors = np.linalg.eigh(scatter)
     kept = values > 1e-8 * max(values[-1], 0.0)
     whitener = vectors[:, kept] / np.sqrt(values[kept])
-    return np.asarray(whitener @ np.linalg.eigh(whitener.T @ kernel @ whitener)[1][:, -1])
+    return np.asarray(
+        whitener @ np.linalg.eigh(whitener.T @ kernel @ whitener)[1][:, -1]
+    )
 
 
 def _last_apart(basis: Matrix, known: Matrix, sigma: Matrix) -> Matrix:

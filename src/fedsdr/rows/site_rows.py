@@ -1,7 +1,7 @@
 """Base class of the rows of a site, whether they are in memory or read in batches."""
 
-from abc import ABC, abstractmethod
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +13,14 @@ from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.summaries import Summary
-from fedsdr.summaries.profile import Common, Profile, profile, response_functions
+from fedsdr.summaries.profile import (
+    Common,
+    Profile,
+    Target,
+    profile,
+    response_functions,
+    spread_of_covariance,
+)
 from fedsdr.summaries.slicing import Weights
 
 Functions = Callable[[slice], Matrix]
@@ -146,6 +153,7 @@ class Rows(ABC):
         scale: Vector,
         basis: Matrix,
         common: Common | None = None,
+        target: Target | None = None,
     ) -> Profile:
         """Compute the sums of the second stage at given directions.
 
@@ -161,6 +169,8 @@ class Rows(ABC):
             Directions, for scaled variables.
         common : Common, optional
             Coefficients that all sites have in common.
+        target : Target, optional
+            Covariance towards which the site's own one is moved.
 
         Returns
         -------
@@ -175,7 +185,29 @@ class Rows(ABC):
             return Profile.zero(*basis.shape)
         functions = response_functions(weights)
         return profile(
-            lambda: self.batches(columns, scale, functions), basis, common
+            lambda: self.batches(columns, scale, functions), basis, common, target
+        )
+
+    def spread(self, columns: NDArray[np.intp], scale: Vector, sigma: Matrix) -> Vector:
+        """Compute how far the site's covariance is from that of all sites.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the selected variables.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each of them.
+        sigma : ndarray of shape (n_columns, n_columns)
+            Covariance of all sites together, of scaled variables.
+
+        Returns
+        -------
+        ndarray of shape (2,)
+            See `spread_of_covariance`.
+        """
+        nothing = np.zeros((0, 0))
+        return spread_of_covariance(
+            lambda: self.batches(columns, scale, lambda _: nothing), sigma
         )
 
     @abstractmethod

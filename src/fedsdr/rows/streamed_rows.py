@@ -268,7 +268,7 @@ class StreamedRows(Rows):
         return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
-        """Compute what is left of the mean after rows were centred, a rounding error."""
+        """Compute what centring has left of the mean, a rounding error."""
         mean = self._stream.mean
         if self._rest is None or self._rest[0] is not mean:
             total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())

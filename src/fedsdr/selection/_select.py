@@ -3,11 +3,11 @@
 import numpy as np
 
 from fedsdr.arrays import Vector
+from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.estimation.own_weight import own_weight
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
-from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.selection.dimension import (
     add_directions,
     bic_choice,
@@ -102,8 +102,8 @@ def choose_own(total: Summary, method: Method) -> float:
     Notes
     -----
     A strong signal is judged on the variables that move most with y. For a weak one,
-    eq2.10 is solved with the sites' own kernels and with the kernel of common means, and
-    the direction with more evidence decides.
+    eq2.10 is solved with the sites' own kernels and with the kernel of common means,
+    and the direction with more evidence decides.
     """
     kernel = method.kernel
     given = kernel.own if isinstance(kernel, Smooth) else 1.0

@@ -10,6 +10,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries import Summary
 
+
 def bic_dimension(kernel: ArrayLike, n_rows: int, max_directions: int) -> int:
     r"""Choose K by the BIC-type criterion eq2.14a.
 

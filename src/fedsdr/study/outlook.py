@@ -69,6 +69,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["errors"] = terms.max_candidates
     if terms.max_profiles:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
+        found["spread"] = 2
         found["profile"] = ProfileOf.length(s, k)
     return found
 
@@ -186,7 +187,10 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")
     if study.to_study().terms.max_profiles:
-        lines.append("the selected variables, their scale, and directions on the way")
+        lines.append(
+            "the selected variables, their scale and covariance over all sites, and "
+            "directions on the way to the result"
+        )
     lines.append("the result: directions, variables, eigenvalues, number of rows")
     return lines
 

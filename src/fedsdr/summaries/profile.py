@@ -1,21 +1,21 @@
-"""The sums of the second stage: how well directions explain y at a site, by itself.
+r"""The sums of the second stage: how well directions explain y at each site.
 
 Every site is judged by its own covariance, so the sites' covariances need not be equal.
 With :math:`F_i = X_i' Q_i` (the rows times the functions of y, so that
-:math:`n_i T_i = F_i F_i'`), site i explains its own means of x given y by directions B as
+:math:`n_i T_i = F_i F_i'`), directions B explain the means of x given y at site i as
 
-.. math:: F_i \\approx S_i B C_i , \\qquad C_i = (B' S_i B)^{-1} B' F_i ,
+.. math:: F_i \approx S_i B C_i , \qquad C_i = (B' S_i B)^{-1} B' F_i ,
 
-and what it explains is :math:`\\mathrm{tr}\\, C_i' B' F_i =
-n_i \\mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`. Only matrices of K x K are inverted, so a
+and what it explains is :math:`\mathrm{tr}\, C_i' B' F_i =
+n_i \mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`. Only matrices of K x K are inverted, so a
 site needs few rows, however many variables there are.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.kernels import RankPolynomials
@@ -49,6 +49,22 @@ class Common:
     own: float
     coefficients: Matrix
     n_rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Covariance towards which a site's own covariance is moved.
+
+    Parameters
+    ----------
+    weight : float
+        Weight of the target, from 0 to 1.
+    sigma : ndarray of shape (s, s)
+        Covariance of all sites together.
+    """
+
+    weight: float
+    sigma: Matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +109,10 @@ class Profile:
 
     def __add__(self, other: "Profile") -> "Profile":
         return Profile(
-            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+            *(
+                getattr(self, one.name) + getattr(other, one.name)
+                for one in fields(self)
+            )
         )
 
     @classmethod
@@ -131,7 +150,7 @@ def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
     callable
         From a slice of rows to their values, shape (n_rows, n_functions).
     """
-    ranks: NDArray[np.integer] = weights.ranks
+    ranks = weights.ranks
     if weights.form == "functions":
         polynomials = RankPolynomials(np.bincount(ranks))
         return lambda rows: polynomials.at(ranks[rows])
@@ -141,7 +160,12 @@ def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
     return lambda rows: np.asarray(table[ranks[rows]])
 
 
-def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Profile:
+def profile(
+    batches: Batches,
+    basis: Matrix,
+    common: Common | None = None,
+    target: Target | None = None,
+) -> Profile:
     """Compute the sums of one site at given directions, in two passes over its rows.
 
     Parameters
@@ -154,6 +178,8 @@ def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Pr
     common : Common, optional
         If given, the noise is that of the mixture of the sites' own coefficients and of
         common ones.
+    target : Target, optional
+        If given, the site's covariance is moved towards it.
 
     Returns
     -------
@@ -161,7 +187,10 @@ def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Pr
         Sums of the site; zeros if its rows do not span the directions.
     """
     n_features, n_directions = basis.shape
-    n_rows, scatter, moved, overlap = 0, 0.0, 0.0, 0.0
+    n_rows = 0
+    scatter: Any = 0.0
+    moved: Any = 0.0
+    overlap: Any = 0.0
     indices = []
     for rows, functions in batches():
         n_rows += len(rows)
@@ -172,6 +201,8 @@ def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Pr
     reduced = np.concatenate(indices)
     sigma: Matrix = np.asarray(scatter) / n_rows
     spread = basis.T @ sigma @ basis
+    if target is not None:
+        sigma = (1.0 - target.weight) * sigma + target.weight * target.sigma
     if n_rows <= n_directions + 1 or _is_singular(spread):
         return Profile.zero(n_features, n_directions)
     found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
@@ -179,7 +210,7 @@ def profile(batches: Batches, basis: Matrix, common: Common | None = None) -> Pr
     return Profile(
         found.curvature,
         found.score,
-        np.kron(noise, sigma),
+        _kronecker(noise, sigma),
         found.kernel,
         found.scatter,
         found.explained,
@@ -234,13 +265,46 @@ def explain(
     across = sigma @ basis
     rest = moved - across @ own
     return Explained(
-        np.kron(own @ own.T - freedom * inverse, sigma),
+        _kronecker(own @ own.T - freedom * inverse, sigma),
         (rest @ own.T).T.ravel(),
         rest @ rest.T,
         n_rows * (sigma - across @ inverse @ across.T),
         float(np.trace(own.T @ seen)),
         own,
     )
+
+
+def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
+    r"""Compute how far a site's covariance is from that of all sites.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns batches of rows of the s variables, see `profile`.
+    sigma : ndarray of shape (s, s)
+        Covariance of all sites together.
+
+    Returns
+    -------
+    ndarray of shape (2,)
+        :math:`n_i |R_i - I|^2` with :math:`R_i = \Sigma^{-1/2} S_i \Sigma^{-1/2}`, and
+        what it would be on average if the site's true covariance were equal,
+        :math:`\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2` for the whitened rows
+        :math:`z_l` (Ledoit and Wolf 2004).
+    """
+    values, vectors = np.linalg.eigh(sigma)
+    kept = values > SINGULAR * max(values[-1], 0.0)
+    whitener = vectors[:, kept] / np.sqrt(values[kept])
+    n_rows, fourth = 0, 0.0
+    scatter: Matrix = np.zeros((whitener.shape[1],) * 2)
+    for rows, _ in batches():
+        white = rows @ whitener
+        n_rows += len(rows)
+        scatter += white.T @ white
+        fourth += float(((white**2).sum(axis=1) ** 2).sum())
+    scatter /= n_rows
+    far = n_rows * float(((scatter - np.eye(len(scatter))) ** 2).sum())
+    return np.array([far, fourth / n_rows - float((scatter**2).sum())])
 
 
 def _residual_scatter(
@@ -309,7 +373,7 @@ def _curves(reduced: Matrix) -> Matrix:
     n_rows, n_known = reduced.shape
     if not n_known:
         return np.zeros((n_rows, 0))
-    columns = [reduced]
+    columns: list[Any] = [reduced]
     degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
     if degree >= 2:
         columns += [
@@ -324,6 +388,10 @@ def _curves(reduced: Matrix) -> Matrix:
     every /= np.maximum(np.sqrt((every**2).mean(axis=0)), np.finfo(float).tiny)
     vectors, sizes, _ = np.linalg.svd(every, full_matrices=False)
     return np.asarray(vectors[:, sizes > 1e-6 * max(sizes[0], 1e-300)])
+
+
+def _kronecker(left: Matrix, right: Matrix) -> Matrix:
+    return np.asarray(np.kron(left, right), dtype=np.float64)
 
 
 def _mid_ranks(values: Vector) -> Vector:

@@ -49,7 +49,11 @@ class Smooth:
         own: Any = self.own
         if own is None:
             return
-        if isinstance(own, bool) or not isinstance(own, Real) or not 0 <= own <= 1:
+        if (
+            isinstance(own, bool)
+            or not isinstance(own, Real)
+            or not 0 <= float(own) <= 1
+        ):
             raise InputError(f"own must be a number from 0 to 1, got {own!r}")
         object.__setattr__(self, "own", float(own))
 

@@ -22,7 +22,7 @@ BASES = FieldSpec(
     items=FieldSpec("", "array", shape=("d", ANY), dtype="<f8"),
 )
 
-#: A profile: selected variables, their scale, directions, and common coefficients.
+#: Second stage: selected variables, their scale, directions, what sites have in common.
 PROFILE = (
     FieldSpec("columns", "array", shape=(ANY,), dtype="<i8", absent=True),
     FieldSpec("scale", "array", shape=(ANY,), dtype="<f8", absent=True),
@@ -30,6 +30,8 @@ PROFILE = (
     FieldSpec("own", "float", absent=True),
     FieldSpec("common", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
     FieldSpec("n_rows", "int", absent=True),
+    FieldSpec("weight", "float", absent=True),
+    FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
 )
 
 ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
@@ -115,13 +117,13 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "moments", "errors", "profile"),
+                choices=("means", "moments", "errors", "spread", "profile"),
             ),
             FieldSpec(
                 "request",
                 "record",
                 "means that gaps are filled with, if the study fills gaps; candidate "
-                "directions for errors; variables and directions for a profile; "
+                "directions for errors; variables and directions for the second stage; "
                 "otherwise nothing",
                 EVERYONE,
                 fields=(
