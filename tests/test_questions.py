@@ -91,8 +91,11 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum(sizes: list[int]) -> None:
 
 
 def test_numbers_of_a_sum_are_counted() -> None:
-    one = 4 + 2 * (D * (D + 1) // 2)
-    assert MomentsOf(Terms(D)).n_values == one
+    slices = 4 + 2 * (D * (D + 1) // 2)
+    one = slices + 12 * D
+    for kernel, length in ((Slices(), slices), (Pairs(), slices), (Smooth(), one)):
+        assert MomentsOf(Terms(D, kernel)).n_values == length
+    assert MomentsOf(Terms(D, Smooth(), discrete=True)).n_values == slices
     assert MomentsOf(Terms(D, n_folds=3, max_votes=5)).n_values == 7 * one + 5
     assert MomentsOf(Terms(D, validation_fraction=0.1)).n_values == 2 * one
     assert GapTotals((0, 2)).n_values == 4
