@@ -1,9 +1,8 @@
 """Fits whose results must not change: a function for each case, by its name.
 
 The results are in ``golden.json.gz``, made by version 0.1. Names and parameters of
-constructors appear only once, in the functions of the first part; there, the defaults of
-version 0.1 are asked for by name: one covariance for all sites, and the sites' own
-kernels.
+constructors appear only once, in the functions of the first part, where the defaults of
+version 0.1 are given by name: one covariance for all sites, and the sites' own kernels.
 """
 
 import tempfile
