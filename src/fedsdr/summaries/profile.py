@@ -184,7 +184,8 @@ def profile(
     Returns
     -------
     Profile
-        Sums of the site; zeros if its rows do not span the directions.
+        Sums of the site; zeros if its rows do not span the directions, or if numbers
+        are too large to compute with.
     """
     n_features, n_directions = basis.shape
     n_rows = 0
@@ -204,6 +205,8 @@ def profile(
     if target is not None:
         sigma = (1.0 - target.weight) * sigma + target.weight * target.sigma
     if n_rows <= n_directions + 1 or _is_singular(spread):
+        return Profile.zero(n_features, n_directions)
+    if target is not None and _is_singular(basis.T @ sigma @ basis):
         return Profile.zero(n_features, n_directions)
     found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
     noise = _residual_scatter(found.coefficients, common, n_rows, spread, overlap)
@@ -367,12 +370,15 @@ def _beyond(
 def _curves(reduced: Matrix) -> Matrix:
     """Return orthonormal columns that span smooth functions of some directions.
 
-    Functions are the directions themselves, polynomials of the rank of each, and the
-    products of two. Columns are centred.
+    Functions are the directions themselves, polynomials of the rank of each, and
+    products of two, also squares, whose tails polynomials of the rank do not reach.
+    Columns are centred.
     """
     n_rows, n_known = reduced.shape
     if not n_known:
         return np.zeros((n_rows, 0))
+    # Products of large numbers could overflow; columns are scaled below in any case.
+    reduced = reduced / np.maximum(np.abs(reduced).max(axis=0), np.finfo(float).tiny)
     columns: list[Any] = [reduced]
     degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
     if degree >= 2:
@@ -381,7 +387,9 @@ def _curves(reduced: Matrix) -> Matrix:
             for one in reduced.T
         ]
         columns += [
-            reduced[:, [a]] * reduced[:, [b]] for a in range(n_known) for b in range(a)
+            reduced[:, [a]] * reduced[:, [b]]
+            for a in range(n_known)
+            for b in range(a + 1)
         ]
     every = np.column_stack(columns)
     every = every - every.mean(axis=0)
@@ -402,5 +410,7 @@ def _mid_ranks(values: Vector) -> Vector:
 
 
 def _is_singular(spread: Matrix) -> bool:
+    if not np.isfinite(spread).all():
+        return True
     sizes = np.linalg.eigvalsh(spread / max(float(np.abs(spread).max()), 1e-300))
     return bool(sizes[0] <= SINGULAR * sizes[-1])
