@@ -417,7 +417,7 @@ def test_the_spread_is_that_of_the_whitened_covariance(rng) -> None:
     own = white.T @ white / 50
     assert far == pytest.approx(50 * ((own - np.eye(3)) ** 2).sum())
     lengths = (white**2).sum(axis=1) ** 2
-    assert expected == pytest.approx(lengths.mean() - (own**2).sum())
+    assert expected == pytest.approx(50 / 48 * (lengths.mean() - (own**2).sum()))
 
 
 def test_equal_covariances_are_as_far_apart_as_expected() -> None:
@@ -435,6 +435,21 @@ def test_equal_covariances_are_as_far_apart_as_expected() -> None:
     ]
     far, expected = np.mean(other, axis=0)
     assert far / expected > 3
+
+
+@pytest.mark.parametrize("n_rows", [3, 5, 10, 20, 50])
+def test_small_sites_do_not_look_different(n_rows: int) -> None:
+    told = []
+    for seed in range(600):
+        rows = np.random.default_rng(seed).normal(size=(n_rows, 4))
+        told.append(spread_of(rows, (1 - 1 / n_rows) * np.eye(4)))
+    far, expected = np.mean(told, axis=0)
+    assert far / expected == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_too_few_rows_for_a_covariance_tell_nothing(n_rows: int, rng) -> None:
+    assert not spread_of(rng.normal(size=(n_rows, 3)), np.eye(3)).any()
 
 
 def test_duplicated_columns_do_not_make_the_spread_infinite(rng) -> None:

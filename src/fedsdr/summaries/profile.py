@@ -292,8 +292,10 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
     ndarray of shape (2,)
         :math:`n_i |R_i - I|^2` with :math:`R_i = \Sigma^{-1/2} S_i \Sigma^{-1/2}`, and
         what it would be on average if the site's true covariance were equal,
-        :math:`\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2` for the whitened rows
-        :math:`z_l` (Ledoit and Wolf 2004).
+        :math:`\frac{n_i}{n_i - 2} (\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2)` for the
+        whitened rows :math:`z_l` (Ledoit and Wolf 2004). The factor, for rows around
+        their own mean, is exact for normal rows and matters for small sites. A site of
+        up to two rows adds nothing.
     """
     values, vectors = np.linalg.eigh(sigma)
     kept = values > SINGULAR * max(values[-1], 0.0)
@@ -305,9 +307,12 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
         n_rows += len(rows)
         scatter += white.T @ white
         fourth += float(((white**2).sum(axis=1) ** 2).sum())
+    if n_rows <= 2:
+        return np.zeros(2)
     scatter /= n_rows
     far = n_rows * float(((scatter - np.eye(len(scatter))) ** 2).sum())
-    return np.array([far, fourth / n_rows - float((scatter**2).sum())])
+    expected = fourth / n_rows - float((scatter**2).sum())
+    return np.array([far, n_rows / (n_rows - 2) * expected])
 
 
 def _residual_scatter(
