@@ -47,7 +47,7 @@ def test_the_plug_in_level_only_ever_raises_the_penalty(total, monkeypatch) -> N
 
 def test_the_penalty_stays_where_bic_sees_more_directions() -> None:
     def steps(total: Summary) -> list[str]:
-        method = Method(n_directions=1)
+        method = Method(n_directions=1, kernel=Smooth(own=1.0))
         table = select(Evidence(total), method, np.random.default_rng(0)).table
         return [line["step"] for line in table]
 

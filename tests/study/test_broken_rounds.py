@@ -17,7 +17,7 @@ LOST = ("south", "west")
 
 @pytest.fixture(name="files")
 def four_sites(tmp_path: Path) -> Files:
-    return Files(tmp_path, simulate_rows())
+    return Files(tmp_path, simulate_rows(), model={"refit": "pooled"})
 
 
 def losing(*sites: str, since: str = "secure.agree") -> Fault:
@@ -82,6 +82,27 @@ def test_stewards_may_let_a_lost_site_go(files: Files) -> None:
     left.unlink()
     result = files.run(files.connect(fault=losing("west")))
     assert result.settings["sites"] == ["east", "north", "south"]
+
+
+@pytest.mark.parametrize("stage", ["keys", "masked", "unmask"])
+def test_a_site_that_is_lost_between_profiles_has_to_come_back(
+    tmp_path: Path, stage: str
+) -> None:
+    """All profiles are sums over the same sites, since sites refuse others."""
+    files = Files(tmp_path, simulate_rows())
+    begun: list[str] = []
+
+    def fault(name: str, site: str, packed: bytes) -> bytes | None:
+        if name == f"secure.{stage}" and site == "west":
+            begun.append(site)
+        # Moments, spread and the first profile have been added.
+        return None if len(begun) > 3 and site == "west" else packed
+
+    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+        files.run(files.connect(fault=fault))
+    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+        files.run(files.connect(fault=losing("west")))
+    assert files.run().settings["sites"] == list(NAMES)
 
 
 def both(*faults: Callable[[str, str, bytes], bytes | None]) -> Fault:

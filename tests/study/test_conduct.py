@@ -20,6 +20,9 @@ from fedsdr.study import conduct
 
 STAGES = ("agree", "keys", "shares", "masked", "confirm", "unmask", "result")
 
+#: Parameters of a study with one sum, and no second stage.
+POOLED = {"refit": "pooled"}
+
 
 def fit(rows: Any, **settings: Any) -> FedSSIR:
     model = FedSSIR(protocol="secure", **settings)
@@ -27,25 +30,34 @@ def fit(rows: Any, **settings: Any) -> FedSSIR:
     return model.fit(X, y, sites=rows["site"])
 
 
-def test_a_study_from_files_equals_the_fit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
+def test_a_study_from_files_equals_the_fit(tmp_path: Path, model: Any) -> None:
     rows = simulate_rows()
-    files = Files(tmp_path, rows)
+    files = Files(tmp_path, rows, model=model)
     steps: list[Any] = []
     transport = files.connect()
     result = files.run(transport, progress=steps.append)
-    expected = fit(rows).result_
+    fitted = fit(rows, **model)
+    expected, n_sums = fitted.result_, (fitted.communication_.rounds - 1) // 5
+    assert (n_sums == 1) == bool(model)
     assert result.selected == expected.selected == ("x0", "x2")
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     assert (result.n_rows, result.n_sites) == (len(rows), 4)
     assert result.penalty == pytest.approx(expected.penalty, rel=1e-12)
     told = [f"secure.{stage}" for stage in STAGES]
-    assert [step.name for step in steps] == [*told[:-1], "estimate", told[-1], "done"]
+    sums = told[1:-1] * n_sums
+    assert [step.name for step in steps] == [
+        *(told[0], *sums, "estimate", told[-1], "done")
+    ]
     assert all(set(s.answered) == set(NAMES) for s in steps if "." in s.name)
-    assert transport.transcript.rounds == 7
+    assert transport.transcript.rounds == 2 + 5 * n_sums
 
 
-def test_the_result_reaches_everybody_and_ledgers_verify(tmp_path: Path) -> None:
-    files = Files(tmp_path, simulate_rows())
+@pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
+def test_the_result_reaches_everybody_and_ledgers_verify(
+    tmp_path: Path, model: Any
+) -> None:
+    files = Files(tmp_path, simulate_rows(), model=model)
     result = files.run()
     for folder in ("coordinator/run", *NAMES):
         found = Result.from_json(tmp_path / folder / "result.json")
@@ -54,8 +66,13 @@ def test_the_result_reaches_everybody_and_ledgers_verify(tmp_path: Path) -> None
         assert (found.gap, found.penalty) == (result.gap, result.penalty)
         assert found.settings["study"]["digest"] == result.settings["study"]["digest"]
         assert found.settings["preprocessing"] == result.settings["preprocessing"]
+    n_sums = len(list((files.coordinator / "run").glob("*.round")))
+    assert (n_sums == 1) == bool(model)
     for name in NAMES:
-        assert Ledger(tmp_path / name / "ledger").verify().n_entries == 2
+        ledger = Ledger(tmp_path / name / "ledger")
+        assert ledger.verify().n_entries == 2 * n_sums
+        told = {entry.statistic for entry in ledger.entries()}
+        assert told == ({"moments"} if model else {"moments", "spread", "profile"})
         assert not (tmp_path / name / "site.log").exists()
     assert result.settings["sites"] == list(NAMES)
 
@@ -66,7 +83,7 @@ class StopError(Exception):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
-    files = Files(tmp_path, simulate_rows())
+    files = Files(tmp_path, simulate_rows(), model=POOLED)
 
     def fault(name: str, site: str, packed: bytes) -> bytes:
         if (name, site) == (f"secure.{stage}", "south"):
@@ -80,7 +97,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
     asked = {message.name for message in transport.transcript.messages}
     # A sum that was finished is not asked for again.
     assert ("secure.keys" in asked) == (stage != "result")
-    expected = fit(files.rows).result_
+    expected = fit(files.rows, **POOLED).result_
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     for name in NAMES:
         assert Result.from_json(tmp_path / name / "result.json").n_sites == 4
@@ -88,9 +105,46 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, stage: str) -> None:
     assert again.provenance == result.provenance
 
 
+@pytest.mark.parametrize(("stage", "number"), [
+    ("keys", 2), ("unmask", 2), ("shares", 3), ("masked", 3), ("confirm", 4),
+    ("unmask", 4), ("result", 1),
+])  # fmt: skip
+def test_an_interrupted_second_stage_goes_on(
+    tmp_path: Path, stage: str, number: int
+) -> None:
+    """Stop in the spread, which is the second sum, or in a profile."""
+    files = Files(tmp_path, simulate_rows())
+    seen: list[str] = []
+
+    def fault(name: str, site: str, packed: bytes) -> bytes:
+        if site == "south":
+            seen.append(name)
+            if name == f"secure.{stage}" and seen.count(name) == number:
+                raise StopError
+        return packed
+
+    with pytest.raises(StopError):
+        files.run(files.connect(fault=fault))
+    transport = files.connect()
+    result = files.run(transport)
+    fitted = fit(files.rows)
+    n_sums = (fitted.communication_.rounds - 1) // 5
+    finished = n_sums if stage == "result" else number - 1
+    # Finished sums are not asked for again.
+    assert transport.transcript.rounds == 2 + 5 * (n_sums - finished)
+    assert subspace_distance(result.directions, fitted.directions_) < 1e-8
+    for name in NAMES:
+        entries = Ledger(tmp_path / name / "ledger").entries()
+        asked = {entry.subject for entry in entries}
+        assert len(asked) == n_sums
+    again = files.run(transport)
+    assert again.provenance == result.provenance
+
+
 @pytest.mark.parametrize("settings", [
+    {"penalty": "moments(folds=2)", "refit": "pooled"},
+    {"penalty": "holdout(penalties=4)", "n_directions": "votes", "refit": "pooled"},
     {"penalty": "moments(folds=2)"},
-    {"penalty": "holdout(penalties=4)", "n_directions": "votes"},
 ])  # fmt: skip
 def test_restarted_sites_draw_the_same_folds(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
@@ -125,8 +179,9 @@ def test_restarted_sites_draw_the_same_folds(
     assert {"x0", "x2"} & set(result.selected)
 
 
-def test_a_site_that_is_lost_is_left_out(tmp_path: Path) -> None:
-    files = Files(tmp_path, simulate_rows())
+@pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
+def test_a_site_that_is_lost_is_left_out(tmp_path: Path, model: Any) -> None:
+    files = Files(tmp_path, simulate_rows(), model=model)
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
         return None if site == "west" else packed
@@ -134,7 +189,7 @@ def test_a_site_that_is_lost_is_left_out(tmp_path: Path) -> None:
     steps: list[Any] = []
     result = files.run(files.connect(fault=fault), progress=steps.append)
     rows = files.rows[files.rows["site"] != "west"]
-    expected = fit(rows).result_
+    expected = fit(rows, **model).result_
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     assert result.settings["sites"] == ["east", "north", "south"]
     assert steps[0].failures == {"west": "TIMEOUT"}
@@ -156,12 +211,12 @@ def test_too_few_sites_end_a_study_and_the_log_says_why(tmp_path: Path) -> None:
 
 
 def test_a_differing_study_file_is_refused(tmp_path: Path) -> None:
-    files = Files(tmp_path, simulate_rows())
+    files = Files(tmp_path, simulate_rows(), model=POOLED)
     changed = files.study | {"purpose": "something else"}
     path = tmp_path / "west" / "study.toml"
     path.write_text((files.coordinator / "study.toml").read_text() + "\n# a note\n")
     files.run()
-    other = Files(tmp_path / "other", simulate_rows())
+    other = Files(tmp_path / "other", simulate_rows(), model=POOLED)
     lines = path.read_text().replace(files.study["purpose"], changed["purpose"])
     own = {name: other.study["sites"]["roster"][name] for name in NAMES}
     for name, key in files.study["sites"]["roster"].items():
@@ -173,7 +228,7 @@ def test_a_differing_study_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
-    files = Files(tmp_path, simulate_rows())
+    files = Files(tmp_path, simulate_rows(), model=POOLED)
     files.run()
     files.write_study(purpose="something else")
     with pytest.raises(InputError, match="belongs to another study"):
@@ -190,7 +245,7 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 def test_a_full_disk_is_reported_and_the_study_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = Files(tmp_path, simulate_rows())
+    files = Files(tmp_path, simulate_rows(), model=POOLED)
     transport = files.connect()
     full = files.coordinator / "run"
 

@@ -30,15 +30,19 @@ def finished_study(example: Example, tmp_path: Path) -> Result:
     return conduct(example.study_file, InProcess(parties), tmp_path / "state")
 
 
-def test_an_example_can_be_run(example: Example, result: Result) -> None:
+def test_an_example_can_be_run(
+    example: Example, result: Result, tmp_path: Path
+) -> None:
     assert list(example.site_files) == ["north", "south", "east", "west"]
     assert result.n_rows == 600
     assert set(np.flatnonzero(result.support)) <= set(range(5))
+    sums = [path.stem for path in (tmp_path / "state").glob("*.round")]
+    assert {name.split("-")[0] for name in sums} == {"moments", "spread", "profile"}
     for file in example.site_files.values():
         record = verify_site(file, result)
         assert record.is_whole
         assert record.same_result
-        assert record.n_entries == 2
+        assert record.n_entries == 2 * len(sums)
 
 
 def test_sites_have_different_covariates(example: Example) -> None:

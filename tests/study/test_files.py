@@ -110,7 +110,10 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
             {"model": {"n_directions": True}},
             "model.n_directions: must be 'auto', 'bic'",
         ),
-        ({"model": {"refit": 2}}, "model.refit: must be true, false or a number"),
+        (
+            {"model": {"refit": 2}},
+            "model.refit: must be true, false, 'pooled' or a number",
+        ),
         (
             {"model": {"kernel": "slices(size=1)"}},
             "model.kernel: the size of slices must be a whole number",
