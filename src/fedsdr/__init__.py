@@ -2,7 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
+from fedsdr.exceptions import (
+    CurvatureWarning,
+    InputError,
+    SiteError,
+    SiteWarning,
+    WeakSignalWarning,
+)
 from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -63,6 +69,7 @@ __all__ = [
     "Auto",
     "Bic",
     "ConvergenceWarning",
+    "CurvatureWarning",
     "FedPCA",
     "FedSSIR",
     "FedSVD",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceWarning",
+    "CurvatureWarning",
     "InputError",
     "Refusal",
     "SiteError",
@@ -106,6 +107,10 @@ class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
 
 class SiteWarning(UserWarning):
     """One site contributes less than it could; the fit continues."""
+
+
+class CurvatureWarning(UserWarning):
+    """A direction was left out because it is only a curve of others."""
 
 
 class WeakSignalWarning(UserWarning):

@@ -339,7 +339,7 @@ class Method:
 
     @property
     def whitens_by_site(self) -> bool:
-        """Whether there is a second stage, with a covariance of its own at each site."""
+        """Whether there is a second stage, in which sites have their own covariance."""
         return self.refit is True and not isinstance(self.kernel, Pairs)
 
     def settings(self) -> dict[str, Any]:

@@ -13,11 +13,15 @@ from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
     orthonormal,
-    selected_variables,
     warn_if_fewer,
 )
 from fedsdr.estimation.site_likelihood import estimate_by_site
-from fedsdr.exceptions import InputError
+from fedsdr.exceptions import (
+    CurvatureWarning,
+    InputError,
+    WeakSignalWarning,
+    warn_user,
+)
 from fedsdr.method import Auto, Method
 from fedsdr.questions import (
     Adder,
@@ -160,7 +164,7 @@ def estimate(
     solution, rule = selection.solution, method.n_directions
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
-    support = selected_variables(total.mixed(own), solution, method)
+    support = solution.active if selection.support is None else selection.support
     columns = np.flatnonzero(gathered.usable)[support]
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
@@ -189,6 +193,18 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
+    if found.weak:
+        warn_user(
+            "the signal is weak: a few large values of the selected variables can "
+            "explain it; do not rely on the selection, or try transformed columns",
+            WeakSignalWarning,
+        )
+    if found.curved:
+        warn_user(
+            "the selected variables are related to each other by curves: a further "
+            "direction is only a curve of those reported, and is not counted",
+            CurvatureWarning,
+        )
     return found
 
 
