@@ -81,7 +81,8 @@ def select(
     if method.whitens_by_site and isinstance(method.penalty, Universal):
         known_before = add_missed_variables(total, solution.active, k)
         support = select_again(total, known_before, k)
-        weak = weak and support.size < known_before.size + MANY_MORE
+        many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
+        weak = weak and not many
         if isinstance(rule, Auto) and not weak:
             support, _ = add_hidden_directions(total, support, k, limit)
     if weak:
