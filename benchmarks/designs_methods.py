@@ -29,8 +29,8 @@ MEASURES = ("dist", "k", "tpr", "fpr", "selected", "nothing")
 
 WEAK = "WeakSignalWarning"
 NO_WARNING = "-"
-LEFT_OUT = "fedsdr, odd sites left out"
-MAY_BE_NOTHING = "fedsdr, may find nothing"
+LEFT_OUT = "fedsdr without odd sites"
+MAY_BE_NOTHING = "fedsdr or nothing"
 
 ODD_SITES, PURE_NOISE = FAMILIES[4], FAMILIES[5]
 

@@ -193,7 +193,7 @@ def test_noise_is_counted_design_by_design_and_in_total(tmp_path) -> None:
             family=family, design=name
         )
         for family, name in DESIGNS
-        for method in ("fedsdr", "fedsdr, may find nothing", "old default")
+        for method in ("fedsdr", "fedsdr or nothing", "old default")
         if family == "pure noise"
     ]
     page = write_page(pd.concat(parts, ignore_index=True), tmp_path / "page.md")

@@ -69,13 +69,13 @@ def test_a_fit_is_measured_with_its_warnings() -> None:
     assert found["dist"] < 0.3
     assert (found["k"], found["tpr"], found["warned"]) == (1.0, 1.0, "-")
     assert found["seconds"] > 0
-    noise = measure(NOISE, "fedsdr, may find nothing", 3)
+    noise = measure(NOISE, "fedsdr or nothing", 3)
     assert np.isnan(noise["dist"])
     assert np.isnan(noise["tpr"])
     assert noise["nothing"] == 1.0
 
 
-@pytest.mark.parametrize("method", ["oracle", "fedsdr, odd sites left out"])
+@pytest.mark.parametrize("method", ["oracle", "fedsdr without odd sites"])
 def test_odd_sites_are_left_out(method) -> None:
     design = DESIGNS["odd sites", "other units: a true column"]
     assert measure(design, method, 1)["dist"] < 0.3
