@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import (
     CurvatureWarning,
+    DisagreementWarning,
     InputError,
     SiteError,
     SiteWarning,
@@ -70,6 +71,7 @@ __all__ = [
     "Bic",
     "ConvergenceWarning",
     "CurvatureWarning",
+    "DisagreementWarning",
     "FedPCA",
     "FedSSIR",
     "FedSVD",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConvergenceWarning",
     "CurvatureWarning",
+    "DisagreementWarning",
     "InputError",
     "Refusal",
     "SiteError",
@@ -111,6 +112,10 @@ class SiteWarning(UserWarning):
 
 class CurvatureWarning(UserWarning):
     """A direction was left out because it is only a curve of others."""
+
+
+class DisagreementWarning(UserWarning):
+    """Sites do not agree with the result of all sites together."""
 
 
 class WeakSignalWarning(UserWarning):

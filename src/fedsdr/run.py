@@ -18,6 +18,7 @@ from fedsdr.estimation.directions import (
 from fedsdr.estimation.site_likelihood import estimate_by_site
 from fedsdr.exceptions import (
     CurvatureWarning,
+    DisagreementWarning,
     InputError,
     WeakSignalWarning,
     warn_user,
@@ -25,6 +26,7 @@ from fedsdr.exceptions import (
 from fedsdr.method import Auto, Method
 from fedsdr.questions import (
     Adder,
+    AgreementOf,
     CandidateErrors,
     GapTotals,
     MomentsOf,
@@ -34,7 +36,11 @@ from fedsdr.questions import (
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
+from fedsdr.summaries.agreement import CODES, Expected
 from fedsdr.summaries.profile import Common, Profile, Target
+
+# Share of the sites from which "only some of the directions" is a finding.
+MOSTLY = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,8 +182,13 @@ def estimate(
             ProfileOf(terms, columns, scale, basis, common, target, places, fills)
         )
 
+    usual = np.zeros(len(variables.names))
+
     def ask_spread(sigma: Matrix) -> Vector:
-        return adder(SpreadOf(terms, columns, scale, sigma, places, fills))
+        spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills))
+        logarithms, counts = np.split(spread[2:], 2)
+        usual[:] = np.exp(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
+        return spread
 
     chosen = isinstance(rule, Auto)
     k = solution.n_directions
@@ -193,6 +204,15 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
+    if not found.weak:
+        noise = total.mixed(own).noise_floor
+        expected = Expected(
+            found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
+        )
+        counts = adder(
+            AgreementOf(terms, columns, scale, expected, usual, places, fills)
+        )
+        warn_of_disagreement(counts, total.n_sites)
     if found.weak:
         warn_user(
             "the signal is weak: a few large values of the selected variables can "
@@ -206,6 +226,38 @@ def estimate(
             CurvatureWarning,
         )
     return found
+
+
+def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
+    """Warn if sites do not agree with the directions that were found.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_codes,)
+        Number of sites by code, in the order of `CODES`.
+    n_sites : int
+        Number of sites.
+    """
+    found = dict(zip(CODES, np.rint(counts).astype(int).tolist(), strict=True))
+    texts = {
+        "UNITS": "have columns in other units, or of another spread, than all together",
+        "SILENT": "show no dependence of y on the directions",
+        "OUTSIDE": "have directions of their own",
+    }
+    listed = [f"{found[code]} {text}" for code, text in texts.items() if found[code]]
+    if found["PARTIAL"] > MOSTLY * n_sites:
+        listed.append(
+            f"{found['PARTIAL']} use only some of the directions, as if there were "
+            "groups of sites with subspaces of their own"
+        )
+    if listed:
+        warn_user(
+            f"not all of the {n_sites} sites agree with the result: "
+            + "; ".join(listed)
+            + ". Each of them has been told; the result may mix what does not belong "
+            "together",
+            DisagreementWarning,
+        )
 
 
 def report(

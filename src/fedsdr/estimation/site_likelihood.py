@@ -294,7 +294,7 @@ def estimate_by_site(
         Directions in descending order of what they explain over all sites.
     """
     part = total.subset(support)
-    far, expected = ask_spread(part.sigma)
+    far, expected = ask_spread(part.sigma)[:2]
     differ = float(far / expected) if expected > 0 else 1.0
     shrinkage = shrinkage_for(differ)
     sites = SiteLikelihood(part, own, ask, total.n_features, shrinkage)
