@@ -15,7 +15,9 @@ CODES = ("UNITS", "SILENT", "OUTSIDE", "PARTIAL")
 OTHER_UNITS = 6.0
 # Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
 # has none; and below which it has none.
-EXPECTED, NONE = 25.0, 3.0
+EXPECTED, NONE = 30.0, 2.0
+# The same for one of several directions, which is judged over most of the sites.
+HOPED, NOTHING = 5.0, 1.0
 # Evidence of a further direction from which a site disagrees.
 CLEAR = 30.0
 
@@ -112,7 +114,7 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
     seen = [evidence(float(share)) for share in shares]
     found["SILENT"] = wanted[0] > EXPECTED and seen[0] < NONE
     if len(seen) > 1 and not found["SILENT"]:
-        found["PARTIAL"] = wanted[-1] > EXPECTED and seen[-1] < NONE
+        found["PARTIAL"] = wanted[-1] > HOPED and seen[-1] < NOTHING
     inverse = whitener @ whitener.T
     rest = products - sigma @ basis @ inverse @ basis.T @ products
     left = sigma - sigma @ basis @ inverse @ basis.T @ sigma
