@@ -1,5 +1,6 @@
 """Sums over sites as values, as vectors, and as untrusted requests."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,11 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum(sizes: list[int]) -> None:
 
 
 def test_numbers_of_a_sum_are_counted() -> None:
-    one = 4 + 2 * (D * (D + 1) // 2)
-    assert MomentsOf(Terms(D)).n_values == one
+    slices = 4 + 2 * (D * (D + 1) // 2)
+    one = slices + 12 * D
+    for kernel, length in ((Slices(), slices), (Pairs(), slices), (Smooth(), one)):
+        assert MomentsOf(Terms(D, kernel)).n_values == length
+    assert MomentsOf(Terms(D, Smooth(), discrete=True)).n_values == slices
     assert MomentsOf(Terms(D, n_folds=3, max_votes=5)).n_values == 7 * one + 5
     assert MomentsOf(Terms(D, validation_fraction=0.1)).n_values == 2 * one
     assert GapTotals((0, 2)).n_values == 4
@@ -207,7 +211,9 @@ def test_one_more_sum_is_one_more_class() -> None:
 # --- requests -------------------------------------------------------------------------
 
 HELD_OUT = Terms(D, validation_fraction=0.3, max_candidates=3)
+EVERY_SUM = replace(HELD_OUT, max_profiles=40)
 BASIS = np.eye(D)[:, :1]
+KEYS = ("bases", "means", "columns", "scale", "basis", "sigma", "own")
 
 
 @pytest.mark.parametrize(
@@ -306,12 +312,11 @@ def test_no_more_than_twenty_directions_are_looked_at() -> None:
 
 
 @given(
-    st.sampled_from(["means", "moments", "errors"]) | st.text(),
+    st.sampled_from(["means", "moments", "errors", "spread", "profile"]) | st.text(),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(["bases", "means"]) | st.text(), inner)
+            st.lists(inner) | st.dictionaries(st.sampled_from(KEYS) | st.text(), inner)
         ),
     ),
 )
@@ -319,7 +324,7 @@ def test_anything_is_answered_or_refused(name: str, content: Any) -> None:
     for places in ((), (1,)):
         refused = None
         try:
-            found = read_question(name, content, HELD_OUT, places)
+            found = read_question(name, content, EVERY_SUM, places)
         except Refusal as refusal:
             refused = refusal.code
         if refused is None:

@@ -97,7 +97,6 @@ def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
 
 def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
     """Estimate directions on given variables instead of the selected ones."""
-
     usual = run_module.estimate
 
     def chosen(

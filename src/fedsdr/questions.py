@@ -810,7 +810,7 @@ def _read_profile(
 
 
 def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:
-    if set(rest) != {"own", "common", "n_rows"}:
+    if set(rest) != {"own", "common", "n_rows"} or not terms.n_functions:
         raise Refusal("MALFORMED")
     own, n_rows, coefficients = rest["own"], rest["n_rows"], rest["common"]
     if not isinstance(own, float) or not 0.0 <= own <= 1.0:

@@ -47,7 +47,9 @@ def test_no_covariance_kernel_or_row_count_is_recovered(
         X, y = consortium.rows[message.sender]
         own = summarize(X, y, kernel=Smooth())
         upper = np.triu_indices(D)
-        truth = np.concatenate([own.scatter[upper], own.between[upper]])
+        truth = np.concatenate(
+            [own.scatter[upper], own.between[upper], own.linear.ravel()]
+        )
         assert abs(read[0] - own.n_rows) > 1.0
         # Not even a trend: large entries of the truth are not large in what is read.
         assert stats.spearmanr(read[4:], truth).pvalue > 1e-4

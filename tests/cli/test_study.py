@@ -7,7 +7,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import MomentsOf, ProfileOf
 from fedsdr.result import Result
 from fedsdr.secure_sum import Identity
 from fedsdr.study import read_site, read_study
@@ -16,7 +16,14 @@ from fedsdr.study.templates import PURPOSE
 
 @pytest.fixture(name="files")
 def four_sites(tmp_path: Path) -> Files:
-    """Write a study of four sites."""
+    """Write a study of four sites, with one sum."""
+    rows = simulate_rows(n_rows=60)
+    return Files(tmp_path / "consortium", rows, model={"refit": "pooled"})
+
+
+@pytest.fixture(name="default_files")
+def four_sites_by_default(tmp_path: Path) -> Files:
+    """Write a study of four sites, with a second stage."""
     return Files(tmp_path / "consortium", simulate_rows(n_rows=60))
 
 
@@ -93,10 +100,64 @@ def test_check_says_what_will_happen(run, files) -> None:
     agreed = read_study(files.study_file).to_study()
     assert found["digest"] == agreed.digest
     assert found["sums"] == {"moments": MomentsOf(agreed.terms).n_values}
-    assert found["rounds"] == 7
+    assert (found["rounds"], found["max_profiles"]) == (7, 0)
     assert found["features"] == [f"x{j}" for j in range(6)]
     assert any("covariance" in line for line in found["coordinator_sees"])
     assert outcome.stderr == ""
+
+
+def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
+    outcome = run("study", "check", default_files.study_file, "--json")
+    found = json.loads(outcome.stdout)
+    agreed = read_study(default_files.study_file).to_study()
+    # A profile of six variables and two directions.
+    assert found["sums"] == {
+        "moments": MomentsOf(agreed.terms).n_values,
+        "spread": 2,
+        "profile": ProfileOf.length(6, 2),
+    }
+    assert (found["rounds"], found["max_profiles"]) == (17, 40)
+    assert any("40 sets of directions" in line for line in found["coordinator_sees"])
+    assert any("selected variables" in line for line in found["sites_see"])
+    shown = run("study", "check", default_files.study_file).stdout
+    assert "17 with one profile of at most 40" in shown
+    leaves = run("site", "check", default_files.site_file("north")).stdout
+    assert "bytes with one profile, of at most 40:" in leaves
+
+
+def test_what_leaves_in_a_second_stage_is_what_is_said(run, default_files) -> None:
+    """Each profile is as large as announced, or smaller if less is selected."""
+    files = default_files
+    said = json.loads(run("site", "check", files.site_file("north"), "--json").stdout)
+    masked = {
+        one["statistic"]: one["n_bytes"]
+        for one in said["leaves"]
+        if one["field"] == "masked"
+    }
+    transport = files.connect()
+    result = files.run(transport)
+    transcript = transport.transcript.messages
+    statistics = {
+        m.payload["round"]: m.payload["statistic"]
+        for m in transcript
+        if m.name == "secure.keys" and m.receiver == "north"
+    }
+    sent: dict[str, list[int]] = {}
+    asked = [m for m in transcript if m.name == "secure.masked"]
+    requests = [m for m in asked if m.receiver == "north"]
+    replies = [m for m in asked if m.sender == "north"]
+    for request, reply in zip(requests, replies, strict=True):
+        statistic = statistics[request.payload["round"]]
+        sent.setdefault(statistic, []).append(reply.payload["masked"].nbytes)
+    assert set(sent) == set(masked) == {"moments", "spread", "profile"}
+    assert sent["moments"] == [masked["moments"]]
+    assert sent["spread"] == [masked["spread"]]
+    # Directions are tried one by one, the last one in vain.
+    k, s = result.n_directions, len(result.selected)
+    assert (k, s) == (1, 2)
+    assert {16 * ProfileOf.length(s, one) for one in (1, 2)} >= set(sent["profile"])
+    assert max(sent["profile"]) <= masked["profile"]
+    assert len(sent["profile"]) <= said["max_profiles"]
 
 
 def test_what_leaves_is_what_is_said(run, files) -> None:

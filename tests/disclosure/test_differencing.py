@@ -182,6 +182,63 @@ def test_a_study_asks_one_question_of_each_kind() -> None:
         ledger.append(release(subject=None), "f0")
 
 
+def profiles(n: int, **changes: Any) -> list[tuple[Facts, Release]]:
+    """Return answered questions about profiles, all different."""
+    return [(facts(), profile(f"{i:02x}" * 32, **changes)) for i in range(n)]
+
+
+def profile(subject: str, n_questions: int = 40, **changes: Any) -> Release:
+    return release(
+        statistic="profile", subject=subject, n_questions=n_questions, **changes
+    )
+
+
+def test_a_study_asks_as_many_questions_as_was_agreed() -> None:
+    new = "ff" * 32
+    assert broken(after(*profiles(39)), facts(), profile(new)) == []
+    ledger = after(*profiles(40))
+    assert broken(ledger, facts(), profile(new)) == ["QUESTIONS"]
+    # Each of the forty may be asked again, the first one and the last.
+    for known in ("00" * 32, "27" * 32):
+        assert broken(ledger, facts(), profile(known)) == []
+    # Other statistics and other studies have their own count.
+    assert broken(ledger, facts(), release(subject=new)) == []
+    assert broken(ledger, facts(), profile(new, study=OTHER)) == []
+    # Who agreed on fewer questions is asked fewer.
+    assert broken(ledger, facts(), profile(new, n_questions=1)) == ["QUESTIONS"]
+    asked = profile(new)
+    (violation,) = ReleaseGate(Policy(), ledger).review(asked, facts())
+    assert "40 answers about profile (entry 39)" in violation.explanation
+
+
+def test_an_offer_and_its_release_are_one_question() -> None:
+    ledger = Ledger()
+    for i, (_, asked) in enumerate(profiles(40)):
+        asked = replace(asked, round=f"r{i}")
+        for stage in ("offered", "released"):
+            ledger.append(asked, f"f{i}", stage=stage, columns=facts().prints)
+    assert len(ledger.entries()) == 80
+    assert broken(ledger, facts(), profile("27" * 32)) == []
+    assert broken(ledger, facts(), profile("ff" * 32)) == ["QUESTIONS"]
+
+
+def test_an_offer_without_an_outcome_is_a_question() -> None:
+    ledger = Ledger()
+    for i, (_, asked) in enumerate(profiles(40)):
+        asked = replace(asked, round=f"r{i}")
+        ledger.append(asked, f"f{i}", stage="offered", columns=facts().prints)
+    assert broken(ledger, facts(), profile("ff" * 32)) == ["QUESTIONS"]
+
+
+def test_profiles_go_to_the_same_sites_only() -> None:
+    """The difference of two sums would show a single site at some direction."""
+    ledger = after(*profiles(3))
+    new = "ff" * 32
+    assert broken(ledger, facts(), profile(new, sites=FEWER)) == ["SITES"]
+    assert broken(ledger, facts(), profile("00" * 32, sites=FEWER)) == ["SITES"]
+    assert broken(ledger, facts(), profile(new)) == []
+
+
 # --- with rows ------------------------------------------------------------------------
 
 TERMS = {"discrete": False, "kernel": Smooth()}

@@ -15,10 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fedsdr import SIR, SSIR, FedSSIR, InputError, WeakSignalWarning
-from fedsdr.estimation import estimate
-from fedsdr.method import HoldOut, Method, Moments, Slices, Smooth
+from fedsdr.estimation import estimate_pooled
+from fedsdr.method import HoldOut, Method, Moments, Slices, Smooth, Variables
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.result import Result
+from fedsdr.rows import MemoryRows
+from fedsdr.run import run
 from fedsdr.selection import Evidence, select
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
@@ -64,19 +66,46 @@ def test_in_process_fit_is_the_fit_from_summed_moments(seed, n_sites):
     y = np.exp(X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=240)
     sites = np.concatenate([np.tile(np.arange(n_sites), 8), np.zeros(240, int)])[:240]
     rng.shuffle(sites)
-    model = FedSSIR().fit(X, y, sites=sites)
+    model = FedSSIR(refit="pooled").fit(X, y, sites=sites)
     parts = [
         summarize(X[sites == i], y[sites == i], kernel=Smooth())
         for i in rng.permutation(n_sites)
     ]
     total = sum(parts)
     scale = np.sqrt(np.diag(total.sigma))
-    scaled, method = total.scaled(scale), Method()
-    chosen = select(Evidence(scaled), method, np.random.default_rng(0)).solution
-    found = estimate(scaled, chosen, method)
+    scaled, method = total.scaled(scale), Method(refit="pooled")
+    chosen = select(Evidence(scaled), method, np.random.default_rng(0))
+    found = estimate_pooled(scaled.mixed(chosen.own), chosen.solution, method)
     np.testing.assert_array_equal(found.support, np.flatnonzero(model.support_))
     directions = found.directions / scale[:, None]
     assert subspace_distance(directions, model.directions_) < 1e-8
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), n_sites=st.integers(1, 6))
+def test_the_second_stage_is_a_fit_from_sums(seed, n_sites):
+    """Sites in another order, and answers that travel as vectors."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(240, 8)) + rng.normal(size=8)
+    y = np.exp(X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=240)
+    sites = np.concatenate([np.tile(np.arange(n_sites), 8), np.zeros(240, int)])[:240]
+    rng.shuffle(sites)
+    model = FedSSIR().fit(X, y, sites=sites)
+    own = [
+        MemoryRows(X[sites == i], y[sites == i], rng) for i in rng.permutation(n_sites)
+    ]
+
+    class Adder:
+        variables = Variables(tuple(f"x{j}" for j in range(8)))
+
+        def __call__(self, question):
+            parts = [question.pack(question.compute(rows)) for rows in own]
+            return question.unpack(sum(parts))
+
+    found = run(Adder(), Method())
+    np.testing.assert_array_equal(found.support, model.support_)
+    assert subspace_distance(found.directions, model.directions_) < 1e-8
+    np.testing.assert_allclose(found.eigenvalues, model.eigenvalues_, rtol=1e-8)
 
 
 @settings(max_examples=8)
@@ -122,13 +151,16 @@ def test_result_survives_json(model, tmp_path):
 def test_validation_tells_how_k_and_the_penalty_were_chosen(data, model):
     table = model.validation_
     assert {"step", "penalty", "n_directions", "chosen"} <= set(table.columns)
-    assert "dimension" in set(table.step)
+    assert {"dimension", "sites"} <= set(table.step)
+    own = table[table.step == "sites"]
+    assert own.chosen.sum() == model.n_directions_
+    assert (own.evidence > own.needed).tolist() == own.chosen.tolist()
     for rule in (Moments(penalties=8), HoldOut(penalties=8)):
         other = FedSSIR(2, penalty=rule, random_state=0)
         table = other.fit(data.X, data.y, sites=data.sites).validation_
         name = type(rule).__name__.lower()
         assert (table.step == name).sum() == 8
-        chosen = table[table.chosen]
+        chosen = table[table.chosen & (table.step == name)]
         assert chosen.penalty.item() == other.penalty_
         column, best = ("score", "max") if name == "moments" else ("error", "min")
         assert chosen[column].item() == getattr(table[column], best)()
@@ -143,7 +175,7 @@ def test_votes_and_bic_agree_on_an_easy_model():
 
 def test_refit_variants_share_the_subspace_of_a_strong_model():
     data = make_setting(1, n_features=20, random_state=0)
-    for refit in (True, False, 0.3):
+    for refit in (True, "pooled", False, 0.3):
         model = FedSSIR(1, refit=refit).fit(data.X, data.y, sites=data.sites)
         assert subspace_distance(model.directions_, data.B) < 0.15, refit
 

@@ -1,7 +1,8 @@
 """Fits whose results must not change: a function for each case, by its name.
 
-The results are in ``golden.json.gz``, made before the refactoring. Names and parameters
-of constructors appear only once, in the functions of the first part.
+The results are in ``golden.json.gz``, made by version 0.1. Names and parameters of
+constructors appear only once, in the functions of the first part, where the defaults of
+version 0.1 are given by name: one covariance for all sites, and the sites' own kernels.
 """
 
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR, datasets
-from fedsdr.method import Auto, Bic, HoldOut, Moments, Slices, Votes
+from fedsdr.method import Auto, Bic, HoldOut, Moments, Slices, Smooth, Votes
 from fedsdr.peers.paper import PaperFedSSIR
 from fedsdr.simulate import make_setting
 from fedsdr.study.example import simulate_example, write_example
@@ -32,7 +33,17 @@ NEEDS_DATA: set[str] = set()
 # --- constructors ---------------------------------------------------------------------
 
 
+def of_version_0_1(*, kernel: Any, refit: Any, **options: Any) -> dict[str, Any]:
+    """Return options that mean today what the given ones meant in version 0.1."""
+    return {
+        **options,
+        "kernel": Smooth(own=1.0) if kernel == "smooth" else kernel,
+        "refit": "pooled" if refit is True else refit,
+    }
+
+
 def fed_ssir(n_directions: Any = "auto", **options: Any) -> Any:
+    options = of_version_0_1(**{"kernel": "smooth", "refit": True, **options})
     return FedSSIR(n_directions, **options)
 
 
@@ -41,6 +52,7 @@ def sir(n_directions: Any = "bic", **options: Any) -> Any:
 
 
 def ssir(n_directions: Any = "bic", **options: Any) -> Any:
+    options = of_version_0_1(**{"kernel": "slices", "refit": False, **options})
     return SSIR(n_directions, **options, random_state=0)
 
 
@@ -169,10 +181,20 @@ def fit_components(make: Any, calls: int = 1) -> Outcome:
     return components(model)
 
 
+def as_in_version_0_1(file: Path) -> None:
+    text, default = file.read_text(), 'kernel = "smooth" '
+    assert text.count(default) == 1
+    file.write_text(
+        text.replace(default, 'refit = "pooled"\nkernel = "smooth(own=1)" ')
+    )
+
+
 def run_study() -> Outcome:
     truth = simulate_example(n_sites=3, n_rows=300, n_features=20, seed=SEED)
     with tempfile.TemporaryDirectory() as folder:
         example = write_example(Path(folder), truth)
+        for file in (example.study_file, *example.site_files.values()):
+            as_in_version_0_1(file.with_name(example.study_file.name))
         found = rehearse(example.study_file, example.site_files.values())
     directions = np.array(found.directions)
     return {

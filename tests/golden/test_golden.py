@@ -1,4 +1,4 @@
-"""Every fit gives the result that it gave before the refactoring."""
+"""Every fit of version 0.1 still gives the result that it gave then."""
 
 import gzip
 import json

@@ -12,7 +12,9 @@ from fedsdr.peers.fed_svd import SvdTerms
 from fedsdr.peers.fed_svd.svd_run import masked_svd
 from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
+from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.simulate import make_setting
+from fedsdr.summaries.profile import Common, Target
 from fedsdr.transports import Transcript
 
 ASKERS = ("coordinator", "authority", "server")
@@ -47,13 +49,18 @@ def test_the_secure_sum() -> None:
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
         return None if (name, site) == lost else packed
 
-    held_out = {"validation_fraction": 0.3, "max_candidates": 2}
-    group = Consortium(make_rows(5), fault=fault, **held_out)
+    agreed = {"validation_fraction": 0.3, "max_candidates": 2, "max_profiles": 1}
+    group = Consortium(make_rows(5), fault=fault, **agreed)
     add = SecureSum(group.transport, group.study)
     add.agree()
     add.add("moments", {}, group.n_values)
     bases = [np.eye(4)[:, :1], np.eye(4)[:, :2]]
     add.add("errors", {"bases": bases}, len(bases))
+    columns, scale, sigma = np.array([0, 2]), np.ones(2), np.eye(2)
+    add(SpreadOf(group.study.terms, columns, scale, sigma))
+    common, target = Common(0.5, np.zeros((2, 12)), 120), Target(0.5, sigma)
+    basis = np.eye(2)
+    add(ProfileOf(group.study.terms, columns, scale, basis, common, target))
     add.publish(
         {
             "directions": bases[0],

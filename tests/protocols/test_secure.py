@@ -71,18 +71,21 @@ def test_one_drop_out_anywhere_is_recovered_or_fails_closed(
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * expected.max())
 
 
+@pytest.mark.parametrize("refit", ["pooled", True])
 @pytest.mark.parametrize("n_sites", [3, 7, 20])
-def test_the_fit_is_the_fit_from_plain_sums(n_sites: int) -> None:
+def test_the_fit_is_the_fit_from_plain_sums(n_sites: int, refit: Any) -> None:
     data = make_setting(
         1, n_per_site=50, n_features=15, n_sites=n_sites, random_state=1
     )
     fits = [
-        FedSSIR(protocol=protocol).fit(data.X, data.y, sites=data.sites)
+        FedSSIR(protocol=protocol, refit=refit).fit(data.X, data.y, sites=data.sites)
         for protocol in ("sums", "secure")
     ]
     np.testing.assert_array_equal(fits[0].support_, fits[1].support_)
     np.testing.assert_allclose(fits[0].directions_, fits[1].directions_, atol=1e-12)
-    assert fits[1].communication_.rounds == 6
+    n_sums = fits[0].communication_.rounds
+    assert (n_sums == 1) == (refit == "pooled")
+    assert fits[1].communication_.rounds == 1 + 5 * n_sums
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
@@ -116,9 +119,11 @@ def test_one_word_rings_work_too() -> None:
     np.testing.assert_allclose(found, consortium.expected(), rtol=0, atol=1e-9)
 
 
-def test_holdout_and_votes_are_added_under_masks() -> None:
+@pytest.mark.parametrize("refit", ["pooled", True])
+def test_holdout_and_votes_are_added_under_masks(refit: Any) -> None:
     data = make_setting(1, n_per_site=60, n_features=8, n_sites=4, random_state=1)
     options: dict[str, Any] = {"n_directions": "votes", "penalty": "holdout"}
+    options["refit"] = refit
     fits = [
         FedSSIR(protocol=protocol, random_state=0, **options).fit(
             data.X, data.y, sites=data.sites
@@ -126,7 +131,9 @@ def test_holdout_and_votes_are_added_under_masks() -> None:
         for protocol in ("sums", "secure")
     ]
     np.testing.assert_allclose(fits[0].directions_, fits[1].directions_, atol=1e-10)
-    assert fits[1].communication_.rounds == 11
+    n_sums = fits[0].communication_.rounds
+    assert n_sums == 2 if refit == "pooled" else n_sums > 3
+    assert fits[1].communication_.rounds == 1 + 5 * n_sums
 
 
 def test_two_sites_are_too_few() -> None:

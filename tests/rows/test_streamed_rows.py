@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +22,10 @@ from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError, SiteWarning
 from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.protocols.secure import SecureSite, SecureSum
+from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
+from fedsdr.summaries.profile import Common, Target
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -82,6 +85,50 @@ def test_moments_and_errors_are_those_of_rows_in_memory(
         warnings.simplefilter("ignore", SiteWarning)
         found, expected = streamed.summarize(terms, kept), own.summarize(terms, kept)
     assert allclose(found, expected)
+
+
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(size=5), Pairs()])
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 150),
+    size=st.integers(1, 160),
+    discrete=st.booleans(),
+    tied=st.booleans(),
+    n_directions=st.integers(1, 3),
+)
+def test_second_stages_are_those_of_rows_in_memory(
+    kernel, seed, n_rows, size, discrete, tied, n_directions
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(loc=[3.0, 0.0, 1e4, -2.0, 0.0], size=(n_rows, 5))
+    if tied:
+        # Many equal rows, whose indices must not differ by rounding.
+        X = np.sign(X - X.mean(axis=0)) / 3.0
+    y = X[:, 0] + rng.normal(size=n_rows)
+    if discrete:
+        y = np.where(y > y.mean(), "high", "low")
+    own, streamed = twins(X, y, size)
+    terms = Terms(5, kernel=kernel, discrete=discrete, max_profiles=40)
+    columns, scale = np.array([0, 2, 3, 4]), np.array([1.0, 2.0, 0.1, 3.0])
+    sigma = np.eye(4) + 0.2
+    basis = rng.normal(size=(4, n_directions))
+    common = Common(0.3, rng.normal(size=(n_directions, 12)), 10 * n_rows)
+    target = Target(0.4, sigma)
+    for shared, aim in ((None, None), (common, None), (None, target), (common, target)):
+        if shared is not None and not terms.n_functions:
+            continue
+        question = ProfileOf(terms, columns, scale, basis, shared, aim)
+        found, expected = question.compute(streamed), question.compute(own)
+        for one in fields(expected):
+            mine, theirs = getattr(found, one.name), getattr(expected, one.name)
+            np.testing.assert_allclose(
+                mine, theirs, rtol=1e-10, atol=1e-10 * n_rows, err_msg=one.name
+            )
+    spread = SpreadOf(terms, columns, scale, sigma)
+    np.testing.assert_allclose(
+        spread.compute(streamed), spread.compute(own), rtol=1e-10, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("memory", [1, 700, 1 << 28])

@@ -8,7 +8,12 @@ from tests.summaries.comparing import allclose
 
 from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import summarize
-from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
+from fedsdr.summaries.kernels import (
+    RankPolynomials,
+    between_slices,
+    rank_polynomials,
+    within_pairs,
+)
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)
@@ -107,6 +112,17 @@ def test_rank_polynomials_are_decaying_orthonormal_functions_of_the_rank(rng):
     # The first is linear in the rank, whatever the order of the rows.
     line = ranks - ranks.mean()
     assert abs(functions[:, 0] @ line) == pytest.approx(np.linalg.norm(line))
+
+
+@pytest.mark.parametrize("n_rows", [5, 12, 20, 30, 49, 60, 100, 16384, 16385, 40000])
+def test_sites_of_any_size_have_the_same_polynomials(n_rows: int) -> None:
+    """Sums over sites are formed: a sign must not depend on the number of rows."""
+    values = RankPolynomials(np.ones(n_rows, dtype=int)).at(np.arange(n_rows))
+    places = (2.0 * np.arange(n_rows) + 1.0) / n_rows - 1.0
+    legendre = np.polynomial.legendre.legvander(places, values.shape[1])[:, 1:]
+    together = (values * legendre).sum(axis=0)
+    lengths = np.linalg.norm(values, axis=0) * np.linalg.norm(legendre, axis=0)
+    assert (together > 0.5 * lengths).all()
 
 
 def test_tied_rows_share_the_average_of_their_polynomials(rng):

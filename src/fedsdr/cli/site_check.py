@@ -94,6 +94,7 @@ def _describe(run: "DryRun") -> dict[str, Any]:
             {name: getattr(one, name) for name in one.__slots__}
             for one in leaves_site(study)
         ],
+        "max_profiles": study.to_study().terms.max_profiles,
         "ready": run.ready,
     }
 
@@ -113,7 +114,9 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         screen.out.print(_rules(found["rules"]))
     if found["ready"]:
         total = sum(one["n_bytes"] for one in found["leaves"])
-        screen.say(f"What would leave, {total} bytes in all:")
+        most = found["max_profiles"]
+        extent = f"with one profile, of at most {most}" if most else "in all"
+        screen.say(f"What would leave, {total} bytes {extent}:")
         screen.out.print(_leaves(found["leaves"]))
         screen.say("The site could take part; nothing has left it. If the digest is")
         screen.say("that of the other sites, and you have the coordinator's kit:")

@@ -150,6 +150,7 @@ def _describe(study: "StudyFile") -> dict[str, Any]:
         "model": study.content()["model"],
         "sums": outlook.statistics(study),
         "rounds": outlook.count_rounds(study),
+        "max_profiles": agreed.terms.max_profiles,
         "bytes_from_each_site": sum(one.n_bytes for one in leaving),
         "coordinator_sees": outlook.seen_by_coordinator(study),
         "sites_see": outlook.seen_by_sites(study),
@@ -164,6 +165,8 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
         f"{len(found['features'])} with indicators"
     )
     rules = Counter(found["missing"].values())
+    # The directions decide how many there are.
+    more = f" with one profile of at most {n}" if (n := found["max_profiles"]) else ""
     rows = [
         ("study", found["name"]),
         ("purpose", found["purpose"]),
@@ -172,8 +175,8 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
         ("missing", ", ".join(f"{rule} in {n}" for rule, n in rules.items())),
         ("sites", f"{', '.join(found['sites'])}; {found['minimum']} must stay"),
         ("sums", sums),
-        ("rounds", str(found["rounds"])),
-        ("bytes", f"{found['bytes_from_each_site']} from each site"),
+        ("rounds", f"{found['rounds']}{more}"),
+        ("bytes", f"{found['bytes_from_each_site']} from each site{more}"),
         *_listed("coordinator sees", found["coordinator_sees"]),
         *_listed("each site sees", found["sites_see"]),
     ]

@@ -186,9 +186,11 @@ class Rows(ABC):
         if weights.form not in ("functions", "groups"):
             return Profile.zero(*basis.shape)
         functions = response_functions(weights)
-        return profile(
-            lambda: self.batches(columns, scale, functions), basis, common, target
-        )
+        with np.errstate(all="ignore"):
+            # A request may hold scales and directions of any size.
+            return profile(
+                lambda: self.batches(columns, scale, functions), basis, common, target
+            )
 
     def spread(self, columns: NDArray[np.intp], scale: Vector, sigma: Matrix) -> Vector:
         """Compute how far the site's covariance is from that of all sites.
@@ -208,9 +210,10 @@ class Rows(ABC):
             See `spread_of_covariance`.
         """
         nothing = np.zeros((0, 0))
-        return spread_of_covariance(
-            lambda: self.batches(columns, scale, lambda _: nothing), sigma
-        )
+        with np.errstate(all="ignore"):
+            return spread_of_covariance(
+                lambda: self.batches(columns, scale, lambda _: nothing), sigma
+            )
 
     @abstractmethod
     def variances(self) -> Vector:

@@ -212,8 +212,11 @@ class RankPolynomials:
         kept = np.ones(len(sizes), bool) if complete else sizes >= LONG_TIE
         self._kept = np.flatnonzero(kept)
         factor, sums = self._scan(chunk)
+        # Sums over sites of different sizes are formed, so the signs of polynomials do
+        # not depend on the number of rows: leading coefficients are positive.
+        signed = np.linalg.inv(factor) * np.sign(np.diag(factor))
         # Without the constant polynomial, which is the first column of the factor.
-        to_orthonormal = np.linalg.inv(factor)[:, 1:]
+        to_orthonormal = signed[:, 1:]
         self._weights = to_orthonormal * np.exp(-np.arange(self.degree) / 2 / DECAY)
         self._table = (sums / sizes[self._kept, None]) @ self._weights
 

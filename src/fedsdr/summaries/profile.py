@@ -184,7 +184,8 @@ def profile(
     Returns
     -------
     Profile
-        Sums of the site; zeros if its rows do not span the directions.
+        Sums of the site; zeros if its rows do not span the directions, or if numbers
+        are too large to compute with.
     """
     n_features, n_directions = basis.shape
     n_rows = 0
@@ -204,6 +205,8 @@ def profile(
     if target is not None:
         sigma = (1.0 - target.weight) * sigma + target.weight * target.sigma
     if n_rows <= n_directions + 1 or _is_singular(spread):
+        return Profile.zero(n_features, n_directions)
+    if target is not None and _is_singular(basis.T @ sigma @ basis):
         return Profile.zero(n_features, n_directions)
     found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
     noise = _residual_scatter(found.coefficients, common, n_rows, spread, overlap)
@@ -289,8 +292,10 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
     ndarray of shape (2,)
         :math:`n_i |R_i - I|^2` with :math:`R_i = \Sigma^{-1/2} S_i \Sigma^{-1/2}`, and
         what it would be on average if the site's true covariance were equal,
-        :math:`\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2` for the whitened rows
-        :math:`z_l` (Ledoit and Wolf 2004).
+        :math:`\frac{n_i}{n_i - 2} (\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2)` for the
+        whitened rows :math:`z_l` (Ledoit and Wolf 2004). The factor, for rows around
+        their own mean, is exact for normal rows and matters for small sites. A site of
+        up to two rows adds nothing.
     """
     values, vectors = np.linalg.eigh(sigma)
     kept = values > SINGULAR * max(values[-1], 0.0)
@@ -302,9 +307,12 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
         n_rows += len(rows)
         scatter += white.T @ white
         fourth += float(((white**2).sum(axis=1) ** 2).sum())
+    if n_rows <= 2:
+        return np.zeros(2)
     scatter /= n_rows
     far = n_rows * float(((scatter - np.eye(len(scatter))) ** 2).sum())
-    return np.array([far, fourth / n_rows - float((scatter**2).sum())])
+    expected = fourth / n_rows - float((scatter**2).sum())
+    return np.array([far, n_rows / (n_rows - 2) * expected])
 
 
 def _residual_scatter(
@@ -379,12 +387,15 @@ def _beyond(
 def _curves(reduced: Matrix) -> Matrix:
     """Return orthonormal columns that span smooth functions of some directions.
 
-    Functions are the directions themselves, polynomials of the rank of each, and the
-    products of two. Columns are centred.
+    Functions are the directions themselves, polynomials of the rank of each, and
+    products of two, also squares, whose tails polynomials of the rank do not reach.
+    Columns are centred.
     """
     n_rows, n_known = reduced.shape
     if not n_known:
         return np.zeros((n_rows, 0))
+    # Products of large numbers could overflow; columns are scaled below in any case.
+    reduced = reduced / np.maximum(np.abs(reduced).max(axis=0), np.finfo(float).tiny)
     columns: list[Any] = [reduced]
     degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
     if degree >= 2:
@@ -393,7 +404,9 @@ def _curves(reduced: Matrix) -> Matrix:
             for one in reduced.T
         ]
         columns += [
-            reduced[:, [a]] * reduced[:, [b]] for a in range(n_known) for b in range(a)
+            reduced[:, [a]] * reduced[:, [b]]
+            for a in range(n_known)
+            for b in range(a + 1)
         ]
     every = np.column_stack(columns)
     every = every - every.mean(axis=0)
@@ -414,5 +427,7 @@ def _mid_ranks(values: Vector) -> Vector:
 
 
 def _is_singular(spread: Matrix) -> bool:
+    if not np.isfinite(spread).all():
+        return True
     sizes = np.linalg.eigvalsh(spread / max(float(np.abs(spread).max()), 1e-300))
     return bool(sizes[0] <= SINGULAR * sizes[-1])

@@ -15,7 +15,7 @@ from fedsdr.protocols.secure.saved_sums import SumStore
 
 
 class BrokenRoundError(IncompleteError):
-    """A sum that was broken off needs sites that are not there.
+    """A sum needs the sites of an earlier one, which are not all there.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class BrokenRoundError(IncompleteError):
     failures : dict of str to str
         Fixed code of each site.
     sites : tuple of str
-        Sites of the first attempt.
+        Sites of the first attempt, or of the earlier sum of the same statistic.
     """
 
     def __init__(self, name: str, failures: Failures, sites: tuple[str, ...]) -> None:
@@ -39,8 +39,8 @@ class BrokenRoundError(IncompleteError):
             if site in self.sites
         )
         return (
-            f"an earlier attempt at {self.name} was broken off after masked numbers "
-            f"had left, and its sites ({', '.join(self.sites)}) refuse a sum over "
+            f"masked numbers for {self.name}, or for another sum of its kind, have "
+            f"left before, and their sites ({', '.join(self.sites)}) refuse a sum over "
             f"others. Missing now: {missing}. Bring all of them back, and resume"
         )
 

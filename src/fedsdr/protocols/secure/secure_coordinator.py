@@ -77,6 +77,9 @@ class SecureSum:
     timeout: float = 600.0
     survivors: tuple[str, ...] = field(default=(), init=False)
     failures: Failures = field(default_factory=dict, init=False)
+    _added: dict[str, tuple[str, ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def agree(self) -> tuple[str, ...]:
         """Ask every site whether it agrees to the study.
@@ -116,7 +119,7 @@ class SecureSum:
 
         Parameters
         ----------
-        statistic : {"means", "moments", "errors", "profile"}
+        statistic : {"means", "moments", "errors", "spread", "profile"}
             Statistic to add.
         request : dict
             Content of the request, such as candidate directions.
@@ -136,6 +139,9 @@ class SecureSum:
         if saved is not None:
             self._check_saved(saved, question, n_values)
             attempt.sites = tuple(saved["sites"])
+        elif statistic in self._added:
+            # Sites refuse another sum of the same statistic over other sites.
+            attempt.sites = self._added[statistic]
         if saved is None or "values" not in saved:
             # Sites refuse the name of an earlier round, so every attempt has its own.
             context = Context(
@@ -144,7 +150,7 @@ class SecureSum:
             vector, survivors = self._run(context, attempt, request, n_values)
             saved = {**stamp, "values": vector, "sites": list(survivors)}
             self.state.save(name, saved)
-        self.survivors = tuple(saved["sites"])
+        self.survivors = self._added[statistic] = tuple(saved["sites"])
         return np.array(saved["values"])
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
@@ -180,7 +186,10 @@ class SecureSum:
         statistic = attempt.statistic
         tag = {"round": context.round}
         start = {**tag, "statistic": statistic, "request": request}
-        sites = attempt.sites or self.study.sites
+        # After the moments only sites whose rows are in them are asked: others would be
+        # waited for in every sum.
+        later = self.survivors if "moments" in self._added else ()
+        sites = attempt.sites or later or self.study.sites
         keys = self._ask(
             "secure.keys", dict.fromkeys(sites, start), partial(self._keys_of, context)
         )

@@ -187,10 +187,9 @@ class SecureSite:
         elif isinstance(question, MomentsOf):
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
         elif not (np.abs(values) < study.ring.limit(len(study.sites))).all():
-            raise InputError(
-                "the sums of this site are too large to be added exactly: agree on "
-                "larger units for the columns with the largest numbers"
-            )
+            # The coordinator chooses scales and directions, so a refusal would tell it
+            # how large the values of this site are: the site contributes nothing.
+            values = np.zeros_like(values)
         return values
 
     def _confirm(self, payload: Payload) -> Payload:

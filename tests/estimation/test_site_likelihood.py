@@ -1,0 +1,352 @@
+"""Directions and K by each site's own covariance."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from tests.summaries.test_profile import draw_site, explained_by
+
+from fedsdr import FedSSIR
+from fedsdr.estimation import leading_directions
+from fedsdr.estimation.site_likelihood import (
+    NOISE_LEVEL,
+    SiteFit,
+    SiteLikelihood,
+    drop_noise,
+    estimate_by_site,
+    shrinkage_for,
+)
+from fedsdr.method import Slices, Smooth, Terms
+from fedsdr.metrics import subspace_distance
+from fedsdr.rows import MemoryRows
+from fedsdr.summaries import Kernel, Summary, summarize
+from fedsdr.summaries.profile import Common, Profile, Target
+
+Site = tuple[np.ndarray, np.ndarray]
+
+
+class Sites:
+    """Sites in one process that answer as the second stage asks."""
+
+    def __init__(self, sites: list[Site], kernel: Kernel | None = None) -> None:
+        kernel = kernel or Smooth()
+        self.n_asked = 0
+        self.rows = [MemoryRows(X, y, np.random.default_rng(0)) for X, y in sites]
+        self.n_features = sites[0][0].shape[1]
+        self.terms = Terms(self.n_features, kernel)
+        self.summaries = [summarize(X, y, kernel=kernel) for X, y in sites]
+        self.total: Summary = sum(self.summaries)
+        self.every = np.arange(self.n_features)
+        self.scale = np.ones(self.n_features)
+
+    def ask(
+        self, basis: np.ndarray, common: Common | None, target: Target | None
+    ) -> Profile:
+        """Add the profiles of all sites."""
+        self.n_asked += 1
+        found = Profile.zero(*basis.shape)
+        for rows in self.rows:
+            found += rows.profile(
+                self.terms, self.every, self.scale, basis, common, target
+            )
+        return found
+
+    def ask_spread(self, sigma: np.ndarray) -> np.ndarray:
+        """Add how far the covariances of all sites are from one."""
+        return sum(rows.spread(self.every, self.scale, sigma) for rows in self.rows)
+
+    def likelihood(self, **changes: Any) -> SiteLikelihood:
+        """Return the second stage on all variables."""
+        given = {"own": 1.0, "ask": self.ask, "n_candidates": self.n_features}
+        return SiteLikelihood(self.total, **{**given, **changes})
+
+    def estimate(self, **changes: Any) -> Any:
+        """Run the second stage on all variables."""
+        given: dict[str, Any] = {"n_directions": None, "limit": 4, "prune": True}
+        return estimate_by_site(
+            self.total, self.every, 1.0, self.ask, self.ask_spread, **given | changes
+        )
+
+
+# --- the best directions --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Smooth(), Slices(size=20)])
+@pytest.mark.parametrize("n_directions", [1, 2])
+def test_with_one_site_it_is_plain_sir(kernel, n_directions: int) -> None:
+    sites = Sites([draw_site(1, 400, 5)], kernel)
+    fit = sites.likelihood().fit(n_directions, n_directions)
+    total = sites.total
+    plain, shares = leading_directions(total.sigma, total.kernel, n_directions)
+    assert fit.settled
+    assert subspace_distance(fit.basis, plain) < 1e-6
+    assert fit.profile.explained == pytest.approx(400 * shares[:n_directions].sum())
+    found = sites.estimate(n_directions=n_directions, limit=n_directions, prune=False)
+    assert subspace_distance(found.directions, plain) < 1e-6
+    np.testing.assert_allclose(found.eigenvalues, shares[:n_directions], rtol=1e-6)
+    assert found.support.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n_directions", [1, 2])
+def test_it_is_the_maximum_of_what_all_sites_explain(n_directions: int) -> None:
+    """Against an optimiser that knows nothing but the function."""
+    sites = Sites([draw_site(i, 200 + 50 * i, 4) for i in range(3)])
+    fit = sites.likelihood().fit(n_directions, n_directions)
+    assert fit.settled
+
+    def loss(flat: np.ndarray) -> float:
+        return -explained_by(sites.summaries, flat.reshape(4, n_directions))
+
+    best = min(
+        (
+            minimize(loss, np.random.default_rng(i).normal(size=4 * n_directions))
+            for i in range(5)
+        ),
+        key=lambda found: found.fun,
+    )
+    # Steps end where the score is small beside its standard errors.
+    assert -best.fun == pytest.approx(fit.profile.explained, rel=1e-3)
+    assert -best.fun >= fit.profile.explained - 1e-6
+    away = subspace_distance(fit.basis, best.x.reshape(4, n_directions))
+    pooled = leading_directions(sites.total.sigma, sites.total.kernel, n_directions)[0]
+    assert away < 0.05
+    assert subspace_distance(pooled, fit.basis) > 2 * away
+
+
+def test_moving_all_the_way_to_the_pooled_covariance_is_plain_sir() -> None:
+    sites = Sites([draw_site(i, 200, 4) for i in range(3)])
+    total = sites.total
+    fit = sites.likelihood(shrinkage=1.0).fit(2, 2)
+    plain, shares = leading_directions(total.sigma, total.kernel, 2)
+    assert subspace_distance(fit.basis, plain) < 1e-6
+    assert fit.profile.explained == pytest.approx(total.n_rows * shares[:2].sum())
+
+
+def test_common_means_alone_are_plain_sir_on_them() -> None:
+    sites = Sites([draw_site(i, 150, 4) for i in range(3)])
+    fit = sites.likelihood(own=0.0).fit(1, 1)
+    mixed = sites.total.mixed(0.0)
+    plain, shares = leading_directions(mixed.sigma, mixed.kernel, 1)
+    assert subspace_distance(fit.basis, plain) < 1e-5
+    assert fit.profile.explained == pytest.approx(mixed.n_rows * shares[0], rel=1e-8)
+
+
+def test_few_questions_are_enough() -> None:
+    sites = Sites([draw_site(i, 300, 5) for i in range(3)])
+    sites.likelihood().fit(None, 5)
+    # Up to six steps for each direction that is considered, mostly two or three.
+    assert 2 <= sites.n_asked <= 12
+
+
+# --- covariances that differ ----------------------------------------------------------
+
+TRUTH = np.array([1.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def site_with_its_own_covariance(i: int, n_rows: int, rng: Any) -> Site:
+    """Active variables go along with other noise variables at every site.
+
+    One index, the same link everywhere: only the covariance of x differs.
+    """
+    mixing = np.eye(10)
+    mixing[3 + i, 0] = 1.5 * (-1) ** i
+    mixing[4 + i, 1] = 1.5
+    X = rng.normal(size=(n_rows, 10)) @ mixing.T
+    return X, np.exp(X @ TRUTH / 1.5 + 0.3 * rng.normal(size=n_rows))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_different_covariances_make_no_directions(seed: int) -> None:
+    """What the second stage is for: the former default is wrong here."""
+    rng = np.random.default_rng(seed)
+    drawn = [site_with_its_own_covariance(i, 300, rng) for i in range(4)]
+    X, y = np.vstack([X for X, _ in drawn]), np.concatenate([y for _, y in drawn])
+    sites, truth = np.repeat(np.arange(4), 300), TRUTH[:, None]
+
+    pooled = FedSSIR(refit="pooled").fit(X, y, sites=sites)
+    assert pooled.n_directions_ == 4
+    assert pooled.support_[3:].sum() >= 4
+    assert subspace_distance(pooled.directions_, truth) > 1.7
+
+    model = FedSSIR().fit(X, y, sites=sites)
+    assert model.n_directions_ == 1
+    assert subspace_distance(model.directions_, truth) < 0.06
+    assert model.support_.nonzero()[0].tolist() == [0, 1, 2]
+    given = FedSSIR(1).fit(X, y, sites=sites)
+    assert subspace_distance(given.directions_, truth) < 0.06
+
+
+def test_two_directions_are_found_where_covariances_differ() -> None:
+    """The second stage does not only remove directions."""
+    rng = np.random.default_rng(1)
+    X, y = [], []
+    for i in range(4):
+        own, _ = site_with_its_own_covariance(i, 500, rng)
+        signal = own[:, 0] / (0.5 + (own[:, 1] + 1.5) ** 2)
+        X.append(own)
+        y.append(signal + 0.1 * rng.normal(size=500))
+    model = FedSSIR().fit(np.vstack(X), np.concatenate(y), sites=np.arange(2000) // 500)
+    assert model.n_directions_ == 2
+    assert subspace_distance(model.directions_, np.eye(10)[:, :2]) < 0.25
+
+
+def test_a_curve_of_the_first_direction_is_no_second_one() -> None:
+    """Where x is bent, E[x | y] leaves the line of the first direction."""
+    rng = np.random.default_rng(3)
+    sites = []
+    for _ in range(3):
+        X = rng.normal(size=(400, 4))
+        X[:, 1] = X[:, 0] ** 2 + 0.7 * X[:, 1]
+        sites.append((X, X[:, 0] + 0.3 * rng.normal(size=400)))
+    asked = Sites(sites)
+    fit = asked.likelihood().fit(None, 4)
+    assert fit.basis.shape[1] == 1
+    assert fit.curved
+    # It explains more than noise does: without this test it would count.
+    last = fit.tests[-1]
+    assert (last.n_directions, last.accepted) == (2, False)
+    assert last.evidence > last.needed
+    # A user who asks for two directions gets them.
+    assert asked.likelihood().fit(2, 2).basis.shape[1] == 2
+
+
+def test_a_direction_more_than_noise_is_needed() -> None:
+    rng = np.random.default_rng(0)
+    chosen = []
+    for _ in range(20):
+        sites = []
+        for _ in range(3):
+            X = rng.normal(size=(150, 5))
+            sites.append((X, X[:, 0] + 0.5 * rng.normal(size=150)))
+        fit = Sites(sites).likelihood().fit(None, 5)
+        chosen.append(fit.basis.shape[1])
+    assert chosen.count(1) >= 19
+
+
+# --- how far covariances are pooled ---------------------------------------------------
+
+
+def test_the_pooled_covariance_counts_less_the_more_sites_differ() -> None:
+    ratios = np.linspace(0.0, 3.0, 301)
+    weights = np.array([shrinkage_for(ratio) for ratio in ratios])
+    assert (np.diff(weights) <= 0).all()
+    assert weights[0] == weights[ratios <= 1.15].min() == 0.5
+    assert weights[ratios >= 1.5].max() == 0.0
+    between = (ratios > 1.16) & (ratios < 1.49)
+    assert ((weights[between] > 0) & (weights[between] < 0.5)).all()
+    assert shrinkage_for(np.inf) == 0.0
+
+
+@pytest.mark.parametrize(("differ", "weight"), [(False, 0.5), (True, 0.0)])
+def test_sites_are_told_how_far_to_go(differ: bool, weight: float) -> None:
+    rng = np.random.default_rng(4)
+    drawn = [site_with_its_own_covariance(i if differ else 0, 200, rng) for i in (0, 1)]
+    sites = Sites(drawn)
+    told = []
+
+    def ask(basis: Any, common: Any, target: Target | None) -> Profile:
+        told.append(0.0 if target is None else target.weight)
+        return sites.ask(basis, common, target)
+
+    estimate_by_site(
+        sites.total,
+        sites.every,
+        1.0,
+        ask,
+        sites.ask_spread,
+        n_directions=1,
+        limit=1,
+        prune=True,
+    )
+    assert set(told) == {weight}
+
+
+# --- variables that are dropped -------------------------------------------------------
+
+
+def noisy_fit(seed: int, n_noise: int = 4) -> SiteFit:
+    rng = np.random.default_rng(seed)
+    sites = []
+    for _ in range(3):
+        X = rng.normal(size=(200, 2 + n_noise))
+        sites.append((X, X[:, 0] + 0.6 * X[:, 1] + 0.5 * rng.normal(size=200)))
+    return Sites(sites).likelihood().fit(1, 1)
+
+
+def test_noise_variables_are_dropped_as_often_as_said() -> None:
+    kept = np.zeros(6)
+    for seed in range(60):
+        basis, index = drop_noise(noisy_fit(seed), 0.1)
+        kept[index] += 1
+        assert not np.delete(basis, index, axis=0).any()
+    assert (kept[:2] == 60).all()
+    assert 0.03 < kept[2:].mean() / 60 < 0.2
+
+
+def test_dropping_is_estimating_again_without_these_variables() -> None:
+    fit = noisy_fit(1)
+    basis, index = drop_noise(fit, NOISE_LEVEL)
+    assert index.tolist() == [0, 1]
+    rng = np.random.default_rng(1)
+    sites = []
+    for _ in range(3):
+        X = rng.normal(size=(200, 6))
+        y = X[:, 0] + 0.6 * X[:, 1] + 0.5 * rng.normal(size=200)
+        sites.append((X[:, :2], y))
+    again = Sites(sites).likelihood().fit(1, 1)
+    assert subspace_distance(basis[:2], again.basis) < 0.01
+    assert subspace_distance(fit.basis[:2], again.basis) > subspace_distance(
+        basis[:2], again.basis
+    )
+
+
+def test_nothing_is_dropped_at_level_one_and_k_variables_always_stay() -> None:
+    fit = noisy_fit(2)
+    basis, index = drop_noise(fit, 1.0)
+    assert index.tolist() == list(range(6))
+    assert subspace_distance(basis, fit.basis) < 0.01
+    hopeless = replace(fit, profile=replace(fit.profile, noise=1e12 * np.eye(6)))
+    assert drop_noise(hopeless, 0.01)[1].size == 1
+
+
+def test_a_given_penalty_keeps_its_variables() -> None:
+    rng = np.random.default_rng(0)
+    drawn = [site_with_its_own_covariance(i, 300, rng) for i in range(4)]
+    sites = Sites(drawn)
+    assert sites.estimate(prune=False).support.size == 10
+    assert sites.estimate(prune=True).support.tolist() == [0, 1, 2]
+
+
+# --- columns that are not there -------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["everywhere", "one site"])
+def test_constant_and_duplicated_columns(where: str) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 5))
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=600)
+    sites = np.arange(600) % 3
+    spoilt = np.column_stack([X, X[:, 0]])
+    own = np.full(600, True) if where == "everywhere" else sites == 0
+    spoilt[own, 4] = 7.0
+    plain = FedSSIR().fit(X, y, sites=sites)
+    model = FedSSIR().fit(spoilt, y, sites=sites)
+    assert model.n_directions_ == plain.n_directions_ == 1
+    assert not model.support_[2:5].any()
+    merged = model.directions_[:5].copy()
+    merged[0] += model.directions_[5]
+    assert subspace_distance(merged, plain.directions_) < 0.02
+
+
+def test_an_active_column_that_is_constant_at_one_site() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(900, 6))
+    sites = np.arange(900) % 3
+    X[sites == 0, 0] = 1.0
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=900)
+    model = FedSSIR().fit(X, y, sites=sites)
+    assert model.n_directions_ == 1
+    assert model.support_.nonzero()[0].tolist() == [0, 1]
+    assert subspace_distance(model.directions_, np.eye(6)[:, :2].sum(axis=1)) < 0.06
