@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -164,10 +165,13 @@ def estimate(
     -------
     Estimate
         Directions. By default each site has its own covariance; if there is no signal,
-        nothing more is asked of the sites.
+        nothing more is asked of the sites. None, if there is no signal and the method
+        allows that nothing is found.
     """
     total, own = gathered.evidence.total, selection.own
     solution, rule = selection.solution, method.n_directions
+    if selection.weak and method.allows_nothing:
+        return Estimate.nothing(total.n_features)
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
     support = solution.active if selection.support is None else selection.support
@@ -213,6 +217,8 @@ def estimate(
             AgreementOf(terms, columns, scale, expected, usual, places, fills)
         )
         warn_of_disagreement(counts, total.n_sites)
+    if found.weak and method.allows_nothing:
+        return Estimate.nothing(total.n_features, found.table)
     if found.weak:
         warn_user(
             "the signal is weak: a few large values of the selected variables can "
@@ -295,6 +301,9 @@ def report(
         values = gathered.fills.tolist()
         settings["filled_with"] = dict(zip(variables.filled, values, strict=True))
     solution = selection.solution
+    table = (*selection.table, *found.table)
+    if not found.support.size:
+        table = tuple(map(_not_chosen, table))
     directions = _in_units(found.directions, gathered.usable, gathered.scale)
     return Result(
         feature_names=variables.names,
@@ -310,9 +319,10 @@ def report(
         n_rows=total.n_rows,
         n_sites=total.n_sites,
         scale=gathered.scale,
-        validation=(*selection.table, *found.table),
+        validation=table,
         settings=settings,
         provenance=provenance(),
+        weak=selection.weak or found.weak,
     )
 
 
@@ -342,6 +352,12 @@ def _pooled_means(totals: Vector) -> Vector:
             "leave them out of the study"
         )
     return sums / np.rint(counts)
+
+
+def _not_chosen(row: dict[str, Any]) -> dict[str, Any]:
+    """Say in the table of the choices that no direction was kept."""
+    tests = row["step"] in ("dimension", "sites")
+    return {**row, "chosen": False} if tests else row
 
 
 def _in_units(basis: Matrix, usable: Mask, scale: Vector) -> Matrix:

@@ -47,6 +47,27 @@ class Estimate:
     weak: bool = False
     curved: bool = False
 
+    @classmethod
+    def nothing(
+        cls, n_features: int, table: tuple[dict[str, Any], ...] = ()
+    ) -> "Estimate":
+        """Make the estimate of a signal that cannot be distinguished from noise.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+        table : tuple of dict, default=()
+            Table on which this is based.
+
+        Returns
+        -------
+        Estimate
+            No directions and no variables.
+        """
+        none = np.empty(0, dtype=np.intp)
+        return cls(np.empty((n_features, 0)), none, np.empty(0), table, weak=True)
+
 
 def estimate_pooled(total: Summary, solution: Solution, method: Method) -> Estimate:
     """Estimate the directions with one covariance for all sites.

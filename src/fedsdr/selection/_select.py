@@ -85,13 +85,10 @@ def select(
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:
             support, _ = add_hidden_directions(total, support, k, limit)
-    if weak:
-        warn_user(
-            "the signal is weak: even the first direction cannot be distinguished from "
-            f"noise (noise alone has an eigenvalue of {total.noise_floor:.3g} on "
-            "average); do not rely on the selection",
-            WeakSignalWarning,
-        )
+    # Nothing is an answer, and no reason to warn, where the caller allows it.
+    if not (weak and method.allows_nothing):
+        _warn_if_lowered(chosen)
+        _warn_if_weak(total, weak=weak)
     return Selection(solution, (*table, *chosen.table), own, weak, support)
 
 
@@ -146,6 +143,28 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
     if not found:
         return own, False
     return max(found)[1], any(accepted for *_, accepted in found)
+
+
+def _warn_if_lowered(chosen: Selection) -> None:
+    if chosen.table and chosen.table[-1]["step"] == "lowered":
+        first, last = chosen.table[0], chosen.table[-1]
+        warn_user(
+            f"the signal is weak: only {first['n_selected']} variable(s) pass the "
+            f"universal penalty {first['penalty']:.3g}, so it was lowered to "
+            f"{last['penalty']:.3g}; the selected variables are the strongest "
+            "candidates, not findings",
+            WeakSignalWarning,
+        )
+
+
+def _warn_if_weak(total: Summary, *, weak: bool) -> None:
+    if weak:
+        warn_user(
+            "the signal is weak: even the first direction cannot be distinguished from "
+            f"noise (noise alone has an eigenvalue of {total.noise_floor:.3g} on "
+            "average); do not rely on the selection",
+            WeakSignalWarning,
+        )
 
 
 def _testing_penalty(total: Summary, method: Method) -> float:

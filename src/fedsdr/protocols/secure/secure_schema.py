@@ -95,6 +95,13 @@ RESULT = (
         "<f8",
         absent=True,
     ),
+    FieldSpec(
+        "weak",
+        "bool",
+        "whether even the first direction cannot be distinguished from noise",
+        EVERYONE,
+        absent=True,
+    ),
 )
 
 SECURE = Schema(
