@@ -75,11 +75,11 @@ def tidy(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def last_commit(source: str) -> str:
+def last_commit(*sources: str) -> str:
     """Return the last commit that changed some files, marked if they differ from it."""
 
     def git(*arguments: str) -> str:
-        command = ["git", *arguments, "--", source]
+        command = ["git", *arguments, "--", *sources]
         return subprocess.run(
             command, capture_output=True, text=True, check=True
         ).stdout.strip()

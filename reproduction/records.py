@@ -43,6 +43,8 @@ class Records:
         Folder of the experiment; it must exist before anything is written.
     measures : sequence of str
         Names of the measurements.
+    text : sequence of str, default=()
+        Measurements that are text and not numbers; "" is read as missing.
 
     Attributes
     ----------
@@ -51,10 +53,13 @@ class Records:
         processor seconds, the commit and the error, if there was one.
     """
 
-    def __init__(self, folder: Path, measures: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, measures: Sequence[str], text: Sequence[str] = ()
+    ) -> None:
         self.results = folder / RESULTS
         self.journal = folder / JOURNAL
         self.columns = (*KEY, "seed", *measures, "seconds", "commit", "failed")
+        self._text = (*_TEXT, *text)
 
     def append(self, row: Mapping[str, object]) -> None:
         """Record the result of one task.
@@ -177,7 +182,7 @@ class Records:
 
     @property
     def _numbers(self) -> list[str]:
-        return [c for c in self.columns if c not in (*_TEXT, *_WHOLE)]
+        return [c for c in self.columns if c not in (*self._text, *_WHOLE)]
 
     def _write(self, frame: pd.DataFrame) -> None:
         types = {

@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from fedsdr.exceptions import InputError, SiteError, SiteWarning, WeakSignalWarning
+from fedsdr.exceptions import (
+    CurvatureWarning,
+    DisagreementWarning,
+    InputError,
+    SiteError,
+    SiteWarning,
+    WeakSignalWarning,
+)
 from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -63,6 +70,8 @@ __all__ = [
     "Auto",
     "Bic",
     "ConvergenceWarning",
+    "CurvatureWarning",
+    "DisagreementWarning",
     "FedPCA",
     "FedSSIR",
     "FedSVD",

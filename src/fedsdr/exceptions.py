@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceWarning",
+    "CurvatureWarning",
+    "DisagreementWarning",
     "InputError",
     "Refusal",
     "SiteError",
@@ -106,6 +108,14 @@ class Refusal(Exception):  # noqa: N818 (a refusal is an answer, not a mistake)
 
 class SiteWarning(UserWarning):
     """One site contributes less than it could; the fit continues."""
+
+
+class CurvatureWarning(UserWarning):
+    """A direction was left out because it is only a curve of others."""
+
+
+class DisagreementWarning(UserWarning):
+    """Sites do not agree with the result of all sites together."""
 
 
 class WeakSignalWarning(UserWarning):

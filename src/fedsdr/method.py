@@ -17,6 +17,7 @@ from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth
 
 __all__ = [
     "FORMER",
+    "INSIDE",
     "Auto",
     "Bic",
     "HoldOut",
@@ -44,6 +45,7 @@ class _UpTo:
         _set_whole(self, "max_directions", 1)
 
 
+@dataclass(frozen=True, slots=True)
 class Auto(_UpTo):
     """Add directions while each is more than noise on the selected variables.
 
@@ -51,9 +53,23 @@ class Auto(_UpTo):
     ----------
     max_directions : int, default=5
         Largest dimension considered.
+    min_directions : {0, 1}, default=1
+        Smallest dimension. With 1 the first direction is kept even if it cannot be
+        distinguished from noise, with a `WeakSignalWarning`, so that a pipeline has a
+        column to continue with. With 0 the result then has no direction and no
+        variable, and there is no warning.
     """
 
-    __slots__ = ()
+    # At its default it is not part of the text of a rule: studies keep their digests.
+    min_directions: int = field(default=1, metadata={"unsaid": 1})
+
+    def __post_init__(self) -> None:
+        _UpTo.__post_init__(self)
+        _set_whole(self, "min_directions", 0)
+        if self.min_directions > 1:
+            raise InputError(
+                f"min_directions must be 0 or 1, got {self.min_directions}"
+            )
 
 
 class Bic(_UpTo):
@@ -157,6 +173,10 @@ FORMER = {
     "n_penalties": ("penalty", "penalties", ("Moments", "HoldOut")),
     "min_ratio": ("penalty", "min_ratio", ("Moments", "HoldOut")),
 }
+
+#: Parameters of a rule that estimators also take by themselves: the parameter whose
+#: value holds it, and the kinds of values that have it.
+INSIDE = {"min_directions": ("n_directions", ("Auto",))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +359,15 @@ class Method:
 
     @property
     def whitens_by_site(self) -> bool:
-        """Whether there is a second stage, with a covariance for each site."""
+        """Whether there is a second stage, in which sites have their own covariance."""
         return self.refit is True and not isinstance(self.kernel, Pairs)
+
+    @property
+    def allows_nothing(self) -> bool:
+        """Whether the result has no direction if the first is no more than noise."""
+        return isinstance(self.n_directions, Auto) and not (
+            self.n_directions.min_directions
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return all parameters as plain values.
@@ -358,7 +385,7 @@ class Method:
 
 
 def rule_text(rule: Any) -> str:
-    """Write a rule or a kernel as text, with all its parameters.
+    """Write a rule or a kernel as text, with its parameters.
 
     Parameters
     ----------
@@ -369,8 +396,10 @@ def rule_text(rule: Any) -> str:
     -------
     str
         Text such as "moments(folds=5, penalties=20, min_ratio=0.15)", or "smooth".
+        `min_directions` is left out at its default.
     """
-    given = {key: value for key, value in asdict(rule).items() if value is not None}
+    unsaid = {one.name: one.metadata.get("unsaid") for one in fields(rule)}
+    given = {key: value for key, value in asdict(rule).items() if value != unsaid[key]}
     listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
     name = type(rule).__name__.lower()
     return f"{name}({listed})" if listed else name

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import Refusal, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms, Variables
 from fedsdr.rows.site_rows import Rows
 from fedsdr.selection.dimension import bic_dimension
+from fedsdr.summaries.agreement import CODES, Expected, other_units
 from fedsdr.summaries.profile import Common, Profile, Target
 from fedsdr.summaries.summary import Summary
 
@@ -30,6 +31,26 @@ LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
 # Scales of columns: far beyond those of any unit.
 LARGEST_SCALE = 1e150
+
+
+#: What a site is told about itself: the code, what was noticed, what to do.
+NOTICED = (
+    (
+        "UNITS",
+        "has {n_units} column(s) far more or far less variable than other sites",
+        "check that they are in the units of the study, or leave the site out",
+    ),
+    (
+        "SILENT",
+        "shows no dependence of y on the directions of all sites",
+        "check that its responses belong to its rows, or leave the site out",
+    ),
+    (
+        "OUTSIDE",
+        "has a direction of its own that the sites together do not have",
+        "check its columns and its response, or fit it apart",
+    ),
+)
 
 
 class Question(ABC, Generic[Sum]):
@@ -338,8 +359,87 @@ class CandidateErrors(Question[Vector]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AgreementOf(Question[Vector]):
+    """How many sites do not agree with the directions found, and in what.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    columns : ndarray of int
+        Indices of the s selected variables, ascending.
+    scale : ndarray of shape (s,)
+        Divisor of each of them.
+    expected : Expected
+        Directions of all sites, and what they explain.
+    variances : ndarray of shape (n_features,)
+        Geometric mean over the sites of every column's variance.
+    places : tuple of int, default=()
+        Indices of columns whose gaps are filled first.
+    fills : ndarray of shape (n_places,), optional
+        Values that the gaps are filled with.
+    """
+
+    name: ClassVar[str] = "agreement"
+    terms: Terms
+    columns: NDArray[np.int64]
+    scale: Vector
+    expected: Expected
+    variances: Vector
+    places: tuple[int, ...] = ()
+    fills: Vector | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: one per code."""
+        return len(CODES)
+
+    def compute(self, rows: Rows) -> Vector:
+        """Compare one site with the directions, and tell the site what was noticed.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_codes,)
+            1 for every code that applies, in the order of `CODES`.
+        """
+        fill_gaps(rows, self.terms, self.places, self.fills)
+        found = rows.agreement(self.terms, self.columns, self.scale, self.expected)
+        n_units = other_units(rows.variances(), self.variances)
+        found["UNITS"] = n_units > 0
+        for code, problem, remedy in NOTICED:
+            if found.get(code):
+                text = problem.format(n_units=n_units)
+                warn_user(describe_site(rows.label, text, remedy), SiteWarning)
+        return np.array([float(found.get(code, False)) for code in CODES])
+
+    def request(self) -> dict[str, Any]:
+        """Return the directions, what they explain, and the variances of columns.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "columns", "scale", "basis", "shares", "variances"
+            and, if gaps are filled, "means".
+        """
+        fills = {} if self.fills is None else {"means": self.fills}
+        return {
+            **fills,
+            "columns": self.columns,
+            "scale": self.scale,
+            "basis": self.expected.basis,
+            "shares": self.expected.shares,
+            "variances": self.variances,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SpreadOf(Question[Vector]):
-    """How far the sites' covariances are from the pooled one, on selected variables.
+    """How far the sites' covariances are apart: selected variables, and scales.
 
     Parameters
     ----------
@@ -367,8 +467,8 @@ class SpreadOf(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: two."""
-        return 2
+        """Number of values: two, and two per column."""
+        return 2 + 2 * self.terms.n_features
 
     def compute(self, rows: Rows) -> Vector:
         """Compare the covariance of one site with the pooled one.
@@ -380,11 +480,16 @@ class SpreadOf(Question[Vector]):
 
         Returns
         -------
-        ndarray of shape (2,)
-            See `spread_of_covariance`.
+        ndarray of shape (n_values,)
+            See `spread_of_covariance`; then the logarithm of every column's variance,
+            0 if it is constant here, and 1 for every column that is not.
         """
         fill_gaps(rows, self.terms, self.places, self.fills)
-        return rows.spread(self.columns, self.scale, self.sigma)
+        variances = rows.variances()
+        varies = variances > 0.0
+        logarithms = np.log(np.where(varies, variances, 1.0))
+        spread = rows.spread(self.columns, self.scale, self.sigma)
+        return np.concatenate([spread, logarithms, varies])
 
     def request(self) -> dict[str, Any]:
         """Return the variables, their scale and their covariance.
@@ -592,6 +697,8 @@ def read_question(
         return MomentsOf(terms, places, fills)
     if name == CandidateErrors.name and terms.validation_fraction > 0.0:
         return CandidateErrors(terms, _read_bases(rest, terms), places, fills)
+    if name == AgreementOf.name and terms.max_profiles:
+        return _read_agreement(rest, terms, places, fills)
     if name == SpreadOf.name and terms.max_profiles:
         return _read_spread(rest, terms, places, fills)
     if name == ProfileOf.name and terms.max_profiles:
@@ -667,6 +774,22 @@ def _read_spread(
     if rest:
         raise Refusal("MALFORMED")
     return SpreadOf(terms, columns, scale, sigma, places, fills)
+
+
+def _read_agreement(
+    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+) -> AgreementOf:
+    columns, scale = _read_selected(rest, terms)
+    basis, shares = rest.pop("basis", None), rest.pop("shares", None)
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    if not _is_array(shares, (basis.shape[1],)) or not (shares >= 0.0).all():
+        raise Refusal("MALFORMED")
+    variances = rest.pop("variances", None)
+    if rest or not _is_array(variances, (terms.n_features,)):
+        raise Refusal("MALFORMED")
+    expected = Expected(basis, shares)
+    return AgreementOf(terms, columns, scale, expected, variances, places, fills)
 
 
 def _read_profile(

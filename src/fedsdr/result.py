@@ -13,6 +13,9 @@ from fedsdr.files import explained, write_atomically
 
 FORMAT = "fedsdr-result/1"
 
+#: What is said instead of variables and coefficients that may be noise.
+NOTHING = "no direction was found: even the first cannot be distinguished from noise"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
@@ -50,6 +53,10 @@ class Result:
         Parameters of the estimator.
     provenance : dict
         Versions of the software and time of the fit.
+    weak : bool
+        Whether even the first direction cannot be distinguished from noise. Variables
+        and directions are then candidates and no findings; there are none of them if
+        the method allows that nothing is found.
     """
 
     feature_names: tuple[str, ...]
@@ -68,6 +75,12 @@ class Result:
     validation: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    weak: bool = False
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether no direction is more than noise: reports then name no variable."""
+        return self.weak or not self.n_directions
 
     @property
     def n_directions(self) -> int:
@@ -150,6 +163,18 @@ class Result:
 
     def __str__(self) -> str:
         """Show variables, coefficients and the certificate."""
+        table, facts = ([NOTHING], []) if self.found_nothing else self._findings()
+        rows = f"{self.n_rows} rows at {self.n_sites} site(s)"
+        lines = [*table, "", rows, *facts, f"penalty {self.penalty:.4g}"]
+        if self.gap is None:
+            lines.append("optimum not certified")
+        else:
+            reached = "" if self.converged else ", which exceeds the tolerance"
+            lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
+        return "\n".join(lines)
+
+    def _findings(self) -> tuple[list[str], list[str]]:
+        """Write a table of the coefficients, and what is said about them."""
         width = max(8, *(len(name) for name in self.selected), 0)
         header = "".join(f"  direction {k + 1}" for k in range(self.n_directions))
         lines = [f"{'variable':<{width}}{header}"]
@@ -158,19 +183,10 @@ class Result:
             lines.append(f"{name:<{width}}{numbers}")
         shares = ", ".join(f"{value:.3f}" for value in self.eigenvalues)
         chosen = f"{len(self.selected)} of {len(self.feature_names)} variables"
-        lines += [
-            "",
-            f"{self.n_rows} rows at {self.n_sites} site(s)",
+        return lines, [
             f"{chosen} in {self.n_directions} direction(s)",
             f"share of variance that y explains: {shares}",
-            f"penalty {self.penalty:.4g}",
         ]
-        if self.gap is None:
-            lines.append("optimum not certified")
-        else:
-            reached = "" if self.converged else ", which exceeds the tolerance"
-            lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
-        return "\n".join(lines)
 
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
         """Write the result as JSON.
@@ -207,7 +223,8 @@ class Result:
         Returns
         -------
         Result
-            Result that is equal in every field.
+            Result that is equal in every field. Files of earlier versions have no
+            `weak`, which is then False.
         """
         text = str(source)
         if isinstance(source, Path) or not text.lstrip().startswith("{"):
@@ -224,7 +241,7 @@ class Result:
         n_directions = len(fields["eigenvalues"])
         fields["feature_names"] = tuple(fields["feature_names"])
         fields["directions"] = np.array(fields["directions"], dtype=float).reshape(
-            -1, n_directions
+            len(fields["feature_names"]), n_directions
         )
         fields["support"] = np.array(fields["support"], dtype=bool)
         for name in ("eigenvalues", "scale"):

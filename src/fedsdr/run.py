@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +14,20 @@ from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
     orthonormal,
-    selected_variables,
     warn_if_fewer,
 )
 from fedsdr.estimation.site_likelihood import estimate_by_site
-from fedsdr.exceptions import InputError
+from fedsdr.exceptions import (
+    CurvatureWarning,
+    DisagreementWarning,
+    InputError,
+    WeakSignalWarning,
+    warn_user,
+)
 from fedsdr.method import Auto, Method
 from fedsdr.questions import (
     Adder,
+    AgreementOf,
     CandidateErrors,
     GapTotals,
     MomentsOf,
@@ -30,7 +37,11 @@ from fedsdr.questions import (
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
+from fedsdr.summaries.agreement import CODES, Expected
 from fedsdr.summaries.profile import Common, Profile, Target
+
+# Share of the sites from which "only some of the directions" is a finding.
+MOSTLY = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,13 +165,16 @@ def estimate(
     -------
     Estimate
         Directions. By default each site has its own covariance; if there is no signal,
-        nothing more is asked of the sites.
+        nothing more is asked of the sites. None, if there is no signal and the method
+        allows that nothing is found.
     """
     total, own = gathered.evidence.total, selection.own
     solution, rule = selection.solution, method.n_directions
+    if selection.weak and method.allows_nothing:
+        return Estimate.nothing(total.n_features)
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
-    support = selected_variables(total.mixed(own), solution, method)
+    support = solution.active if selection.support is None else selection.support
     columns = np.flatnonzero(gathered.usable)[support]
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
@@ -172,8 +186,13 @@ def estimate(
             ProfileOf(terms, columns, scale, basis, common, target, places, fills)
         )
 
+    usual = np.zeros(len(variables.names))
+
     def ask_spread(sigma: Matrix) -> Vector:
-        return adder(SpreadOf(terms, columns, scale, sigma, places, fills))
+        spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills))
+        logarithms, counts = np.split(spread[2:], 2)
+        usual[:] = np.exp(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
+        return spread
 
     chosen = isinstance(rule, Auto)
     k = solution.n_directions
@@ -189,7 +208,62 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
+    if not found.weak:
+        noise = total.mixed(own).noise_floor
+        expected = Expected(
+            found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
+        )
+        counts = adder(
+            AgreementOf(terms, columns, scale, expected, usual, places, fills)
+        )
+        warn_of_disagreement(counts, total.n_sites)
+    if found.weak and method.allows_nothing:
+        return Estimate.nothing(total.n_features, found.table)
+    if found.weak:
+        warn_user(
+            "the signal is weak: a few large values of the selected variables can "
+            "explain it; do not rely on the selection, or try transformed columns",
+            WeakSignalWarning,
+        )
+    if found.curved:
+        warn_user(
+            "the selected variables are related to each other by curves: a further "
+            "direction is only a curve of those reported, and is not counted",
+            CurvatureWarning,
+        )
     return found
+
+
+def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
+    """Warn if sites do not agree with the directions that were found.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_codes,)
+        Number of sites by code, in the order of `CODES`.
+    n_sites : int
+        Number of sites.
+    """
+    found = dict(zip(CODES, np.rint(counts).astype(int).tolist(), strict=True))
+    texts = {
+        "UNITS": "have columns in other units, or of another spread, than all together",
+        "SILENT": "show no dependence of y on the directions",
+        "OUTSIDE": "have directions of their own",
+    }
+    listed = [f"{found[code]} {text}" for code, text in texts.items() if found[code]]
+    if found["PARTIAL"] > MOSTLY * n_sites:
+        listed.append(
+            f"{found['PARTIAL']} use only some of the directions, as if there were "
+            "groups of sites with subspaces of their own"
+        )
+    if listed:
+        warn_user(
+            f"not all of the {n_sites} sites agree with the result: "
+            + "; ".join(listed)
+            + ". Each of them has been told; the result may mix what does not belong "
+            "together",
+            DisagreementWarning,
+        )
 
 
 def report(
@@ -227,6 +301,9 @@ def report(
         values = gathered.fills.tolist()
         settings["filled_with"] = dict(zip(variables.filled, values, strict=True))
     solution = selection.solution
+    table = (*selection.table, *found.table)
+    if not found.support.size:
+        table = tuple(map(_not_chosen, table))
     directions = _in_units(found.directions, gathered.usable, gathered.scale)
     return Result(
         feature_names=variables.names,
@@ -242,9 +319,10 @@ def report(
         n_rows=total.n_rows,
         n_sites=total.n_sites,
         scale=gathered.scale,
-        validation=(*selection.table, *found.table),
+        validation=table,
         settings=settings,
         provenance=provenance(),
+        weak=selection.weak or found.weak,
     )
 
 
@@ -274,6 +352,12 @@ def _pooled_means(totals: Vector) -> Vector:
             "leave them out of the study"
         )
     return sums / np.rint(counts)
+
+
+def _not_chosen(row: dict[str, Any]) -> dict[str, Any]:
+    """Say in the table of the choices that no direction was kept."""
+    tests = row["step"] in ("dimension", "sites")
+    return {**row, "chosen": False} if tests else row
 
 
 def _in_units(basis: Matrix, usable: Mask, scale: Vector) -> Matrix:

@@ -52,6 +52,15 @@ def test_missing_numbers_stay_missing(records) -> None:
     assert len(records.done()) == 1
 
 
+def test_a_measurement_may_be_text(tmp_path) -> None:
+    records = Records(tmp_path, ("value", "word"), ("word",))
+    records.append({**ROW, "value": 0.5, "word": "1e3"})
+    for _ in range(2):
+        assert records.read().word.tolist() == ["1e3"]
+        assert records.read().value.tolist() == [0.5]
+        records.fold()
+
+
 def test_methods_can_be_forgotten(records) -> None:
     for method in "ab":
         records.append({**ROW, "method": method, "value": 0.1})

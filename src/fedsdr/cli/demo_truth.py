@@ -35,6 +35,12 @@ def describe(
     result: "Result", data: "Simulation", figures: dict[str, Any]
 ) -> list[tuple[str, str]]:
     """Describe the comparison in words, one line per figure."""
+    if result.found_nothing:
+        return [
+            ("dimension", f"0 chosen, {data.n_directions} true"),
+            ("oracle", f"{figures['oracle_distance']:.3f}, told the true variables"),
+            ("certificate", tables.certificate(result)),
+        ]
     active = int(data.support.sum())
     found = int(data.support[result.support].sum())
     others = len(result.selected) - found

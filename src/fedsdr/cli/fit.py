@@ -48,7 +48,11 @@ def fit(
         typer.Option(help="Columns to leave out, separated by commas."),
     ] = None,
     n_directions: Annotated[
-        str, typer.Option(help="Dimension: auto, bic, votes, or a number.")
+        str,
+        typer.Option(
+            help="Dimension: auto, bic, votes, or a number. "
+            '"auto(min_directions=0)" gives none if there is only noise.'
+        ),
     ] = "auto",
     penalty: Annotated[
         str,
@@ -128,12 +132,9 @@ def _describe(file: Path, table: "Table") -> str:
 
 
 def _show(screen: Screen, result: "Result", out: Path | None) -> None:
-    chosen = len(result.selected)
     rows = [
         ("rows", f"{result.n_rows} in {result.n_sites} site(s)"),
-        ("dimension", f"{result.n_directions}"),
-        ("eigenvalues", tables.eigenvalues(result)),
-        ("selected", f"{chosen} of {len(result.feature_names)} variables"),
+        *tables.found(result),
         ("penalty", f"{result.penalty:.4g}"),
         ("certificate", tables.certificate(result)),
     ]

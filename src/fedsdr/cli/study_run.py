@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedsdr.cli import tables
 from fedsdr.cli.nodes import (
     FolderOption,
     JsonOption,
@@ -186,9 +187,12 @@ def fetch(
                     f"the study has no result yet: see fedsdr study status {file}"
                 )
             session.fetch(job, out)
-        known = Result.from_json(out).settings.get("study", {})
+        result = Result.from_json(out)
+        known = result.settings.get("study", {})
         if known.get("digest") != read_study(file).digest:
             raise InputError(f"{out} is not the result of the study in {file}")
+    if result.found_nothing:
+        screen.say(tables.nothing())
     screen.say(f"Wrote {out}.")
 
 
@@ -269,6 +273,7 @@ def _show_end(
             "job": ended.job,
             "complete": complete,
             "result": str(result) if complete else None,
+            "found_nothing": complete and _found_nothing(result),
             "problem": problem,
         }
         typer.echo(json_format.dumps(found))
@@ -276,6 +281,8 @@ def _show_end(
         screen.say(
             f"The study is finished. Its result is in {result}, and at the sites."
         )
+        if _found_nothing(result):
+            screen.say(tables.nothing())
     else:
         screen.complain(f"the study failed: {_reason(ended, snapshot, place)}")
         _explain(screen, snapshot)
@@ -283,6 +290,12 @@ def _show_end(
         screen.say(f"    fedsdr study resume {place.study_file}{_given(place)}")
     if not complete:
         raise typer.Exit(FAILED)
+
+
+def _found_nothing(path: Path) -> bool:
+    from fedsdr.result import Result
+
+    return path.exists() and Result.from_json(path).found_nothing
 
 
 def _reason(ended: "JobStatus", snapshot: "Snapshot", place: Place) -> str:

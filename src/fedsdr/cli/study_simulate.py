@@ -65,12 +65,9 @@ def simulate(
 
 
 def _show(screen: Screen, result: "Result", out: Path | None) -> None:
-    chosen = len(result.selected)
     rows = [
         ("rows", f"{result.n_rows} in {result.n_sites} sites"),
-        ("dimension", f"{result.n_directions}"),
-        ("eigenvalues", tables.eigenvalues(result)),
-        ("selected", f"{chosen} of {len(result.feature_names)} columns"),
+        *tables.found(result, "columns"),
         ("certificate", tables.certificate(result)),
     ]
     screen.out.print(tables.variables(result))

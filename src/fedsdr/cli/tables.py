@@ -29,9 +29,14 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
-    """List selected variables and their coefficients, beside the truth if given."""
+    """List selected variables and their coefficients, beside the truth if given.
+
+    If no direction is more than noise, a line that says so takes their place.
+    """
     import numpy as np
 
+    if result.found_nothing:
+        return Text(f"\n{nothing()}\n")
     support = np.asarray(result.support, dtype=bool)
     listed = np.flatnonzero(support if truth is None else support | truth)
     size = np.linalg.norm(result.directions[listed], axis=1)
@@ -51,6 +56,25 @@ def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
     if not rest:
         return table
     return Group(table, f"... and {rest} with smaller coefficients, in the file.\n")
+
+
+def nothing() -> str:
+    """Return the sentence that no direction was found."""
+    from fedsdr.result import NOTHING
+
+    return f"{NOTHING[0].upper()}{NOTHING[1:]}."
+
+
+def found(result: "Result", columns: str = "variables") -> list[tuple[str, str]]:
+    """Describe dimension and number of variables, which are none if all is noise."""
+    width = len(result.feature_names)
+    if result.found_nothing:
+        return [("dimension", "0"), ("selected", f"none of {width} {columns}")]
+    return [
+        ("dimension", f"{result.n_directions}"),
+        ("eigenvalues", eigenvalues(result)),
+        ("selected", f"{len(result.selected)} of {width} {columns}"),
+    ]
 
 
 def certificate(result: "Result") -> str:

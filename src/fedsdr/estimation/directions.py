@@ -34,12 +34,39 @@ class Estimate:
         Share of each direction's variance that y explains, descending.
     table : tuple of dict, default=()
         Table on which the number of directions is based.
+    weak : bool, default=False
+        Whether the first direction may be due to a few large values.
+    curved : bool, default=False
+        Whether a direction was left out because it is only a curve of others.
     """
 
     directions: Matrix
     support: NDArray[np.intp]
     eigenvalues: Vector
     table: tuple[dict[str, Any], ...] = ()
+    weak: bool = False
+    curved: bool = False
+
+    @classmethod
+    def nothing(
+        cls, n_features: int, table: tuple[dict[str, Any], ...] = ()
+    ) -> "Estimate":
+        """Make the estimate of a signal that cannot be distinguished from noise.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+        table : tuple of dict, default=()
+            Table on which this is based.
+
+        Returns
+        -------
+        Estimate
+            No directions and no variables.
+        """
+        none = np.empty(0, dtype=np.intp)
+        return cls(np.empty((n_features, 0)), none, np.empty(0), table, weak=True)
 
 
 def estimate_pooled(total: Summary, solution: Solution, method: Method) -> Estimate:
@@ -90,8 +117,7 @@ def selected_variables(
         Variables of the solution; with the universal penalty also those that it has
         missed, see `add_missed_variables`.
     """
-    refits = method.refit is True or method.refit == "pooled"
-    if refits and isinstance(method.penalty, Universal):
+    if method.refit in (True, "pooled") and isinstance(method.penalty, Universal):
         return add_missed_variables(total, solution.active, solution.n_directions)
     return solution.active
 

@@ -59,6 +59,8 @@ class SiteFit:
         One test per direction that was considered.
     curved : bool
         Whether a direction was left out because it is only a curve of others.
+    weak : bool
+        Whether the first direction may be due to a few large values.
     settled : bool
         Whether the last step was within the tolerance.
     """
@@ -67,6 +69,7 @@ class SiteFit:
     profile: Profile
     tests: tuple[DimensionTest, ...]
     curved: bool
+    weak: bool
     settled: bool
 
 
@@ -115,7 +118,7 @@ class SiteLikelihood:
         kernel, scatter = mixed.between, mixed.scatter
         best: tuple[Matrix, Profile, bool] | None = None
         tests: list[DimensionTest] = []
-        explained, curved = 0.0, False
+        explained, curved, fragile = 0.0, False, False
         for k in range(1, min(limit, s) + 1):
             start = np.column_stack([basis, _leading(kernel, scatter)])
             needed = max(k, 2) * (
@@ -126,6 +129,7 @@ class SiteLikelihood:
             )
             curve = self._beyond_curves(profile, k, needed)
             accepted = test.accepted and curve
+            fragile = fragile or (k == 1 and not curve)
             tests.append(replace(test, accepted=accepted))
             wanted = accepted if n_directions is None else k <= n_directions
             if best is not None and not wanted:
@@ -138,7 +142,7 @@ class SiteLikelihood:
                 break
         assert best is not None
         found, profile, settled = best
-        return SiteFit(found, profile, tuple(tests), curved, settled)
+        return SiteFit(found, profile, tuple(tests), curved, fragile, settled)
 
     def _climb(
         self,
@@ -174,10 +178,21 @@ class SiteLikelihood:
         return judge(share, mixed.noise_floor, mixed.effective_freedom, k, s, needed)
 
     def _beyond_curves(self, profile: Profile, k: int, needed: float) -> bool:
-        """Tell whether the last direction is more than a curve of the others."""
+        """Tell whether the last direction is more than a curve of the others.
+
+        For the first direction, whether it is more than a few large values.
+        """
         squared = profile.beyond_freedom_squared
-        if k == 1 or self.own < 1.0 or squared <= 0.0:
+        if squared <= 0.0:
             return True
+        if self.own < 1.0:
+            if k > 1:
+                return True
+            mixed = self.part.mixed(self.own)
+            freedom = mixed.effective_freedom * self.part.freedom_squared / squared
+            share = profile.explained / self.part.n_rows
+            s, floor = self.part.n_features, mixed.noise_floor
+            return judge(share, floor, freedom, 1, s, needed).accepted
         freedom = profile.beyond_freedom**2 / squared
         test = judge(
             profile.beyond,
@@ -279,7 +294,7 @@ def estimate_by_site(
         Directions in descending order of what they explain over all sites.
     """
     part = total.subset(support)
-    far, expected = ask_spread(part.sigma)
+    far, expected = ask_spread(part.sigma)[:2]
     differ = float(far / expected) if expected > 0 else 1.0
     shrinkage = shrinkage_for(differ)
     sites = SiteLikelihood(part, own, ask, total.n_features, shrinkage)
@@ -293,7 +308,10 @@ def estimate_by_site(
     )
     directions = np.zeros((total.n_features, turn.shape[1]))
     directions[support] = basis @ turn
-    return Estimate(directions, support[kept], shares[: turn.shape[1]], _table(fit))
+    shares = shares[: turn.shape[1]]
+    return Estimate(
+        directions, support[kept], shares, _table(fit), fit.weak, fit.curved
+    )
 
 
 def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:

@@ -28,6 +28,9 @@ class FedSSIR(Reducer):
         selected variables; "bic" is the criterion eq2.14a on the pooled kernel; "votes"
         is the paper's rule, the most frequent choice of the sites' own BIC. To consider
         more than 5 directions: ``Auto(max_directions=8)``, and likewise for the others.
+        ``Auto(min_directions=0)``, or ``FedSSIR(min_directions=0)``, gives no direction
+        and no variable if even the first direction cannot be distinguished from noise;
+        otherwise the first one is kept, with a `WeakSignalWarning`.
     penalty : float, str, Universal, Moments or HoldOut, default="universal"
         Penalty rho, for columns on the common scale. "universal" is
         :math:`\frac12\sqrt{\log d / N}`, raised if the noise in the estimated
@@ -70,6 +73,9 @@ class FedSSIR(Reducer):
         Penalty rho, for columns on the common scale.
     eigenvalues_ : ndarray of shape (n_directions_,)
         Share of each direction's variance that y explains.
+    weak_ : bool
+        Whether even the first direction cannot be distinguished from noise; the summary
+        of `result_` then says that no direction was found, and names no variable.
     gap_ : float
         Certified relative duality gap.
     validation_ : pandas.DataFrame

@@ -1,4 +1,7 @@
-"""Names of version 0.1, which work with a warning until version 0.3."""
+"""Parameters that are part of another one now, and names of version 0.1.
+
+Names of version 0.1 work with a warning until version 0.3.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -9,7 +12,7 @@ from importlib import import_module
 from typing import Any, ParamSpec
 
 from fedsdr.exceptions import InputError, warn_user
-from fedsdr.method import FORMER, read_parameter
+from fedsdr.method import FORMER, INSIDE, read_parameter
 
 Parameters = ParamSpec("Parameters")
 
@@ -20,7 +23,8 @@ def accept_former_names(
     """Wrap a constructor so that it also takes parameters by their former names.
 
     Former names are not in its signature, because scikit-learn treats every name there
-    as a parameter that can be read and set.
+    as a parameter that can be read and set. Parameters of a rule in `INSIDE` are taken
+    in the same way, without a warning.
 
     Parameters
     ----------
@@ -38,10 +42,40 @@ def accept_former_names(
     @wraps(init)
     def translating(*args: Parameters.args, **given: Parameters.kwargs) -> None:
         former = {name: given.pop(name) for name in list(given) if name not in known}
+        inside = {name: former.pop(name) for name in INSIDE if name in former}
         init(*args, **given)
+        set_inside(args[0], inside)
         translate_parameters(args[0], former)
 
     return translating
+
+
+def set_inside(estimator: Any, given: dict[str, Any]) -> None:
+    """Set parameters of a rule that were given to the estimator by themselves.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Estimator whose present parameters are attributes.
+    given : dict of str to object
+        Values by the names in `INSIDE`.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no parameter that can hold the rule.
+    InputError
+        If the rule has no such parameter, or the value is not allowed.
+    """
+    for name, value in given.items():
+        where, kinds = INSIDE[name]
+        if not hasattr(estimator, where):
+            raise TypeError(_unknown(estimator, name))
+        now = read_parameter(where, getattr(estimator, where))
+        if type(now).__name__ not in kinds:
+            rules = " or ".join(repr(kind.lower()) for kind in kinds)
+            raise InputError(f"{name} needs {where} to be {rules}, got {now!r}")
+        setattr(estimator, where, replace(now, **{name: value}))
 
 
 def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:

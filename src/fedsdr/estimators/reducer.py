@@ -86,6 +86,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_directions_ = self.directions_.shape[1]
         self.penalty_ = found.penalty
         self.n_iter_ = found.n_iter
+        self.weak_ = found.weak
         self.validation_ = pd.DataFrame(list(found.validation))
 
     def _feature_names(self) -> tuple[str, ...]:

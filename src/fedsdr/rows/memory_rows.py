@@ -187,6 +187,17 @@ class MemoryRows(Rows):
         """
         yield centre(self.X[:, columns] / scale)[0], functions(slice(None))
 
+    def variances(self) -> Vector:
+        """Compute the variance of every column.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Variances about the site's means.
+        """
+        centred = centre(self.X)[0]
+        return np.asarray((centred**2).mean(axis=0))
+
     def weights(self, terms: Terms) -> Weights:
         """Return the weights of all rows in the kernel.
 

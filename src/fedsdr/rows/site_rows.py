@@ -13,6 +13,7 @@ from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.summaries import Summary
+from fedsdr.summaries.agreement import Expected, agreement
 from fedsdr.summaries.profile import (
     Common,
     Profile,
@@ -39,6 +40,7 @@ class Rows(ABC):
     __slots__ = ()
 
     generator: np.random.Generator
+    label: object
     columns: tuple[str, ...]
     _seed: int
 
@@ -212,6 +214,50 @@ class Rows(ABC):
             return spread_of_covariance(
                 lambda: self.batches(columns, scale, lambda _: nothing), sigma
             )
+
+    @abstractmethod
+    def variances(self) -> Vector:
+        """Compute the variance of every column.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Variances about the site's means.
+        """
+
+    def agreement(
+        self,
+        terms: Terms,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        expected: Expected,
+    ) -> dict[str, bool]:
+        """Compare the site's own rows with the directions of all sites.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+        columns : ndarray of int
+            Indices of the selected variables.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each of them.
+        expected : Expected
+            Directions of all sites, and what they explain.
+
+        Returns
+        -------
+        dict
+            See `fedsdr.summaries.agreement.agreement`; empty if no kernel can be
+            computed from the site's rows.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SiteWarning)
+            weights = self.weights(terms)
+        if weights.form not in ("functions", "groups"):
+            return {}
+        functions = response_functions(weights)
+        return agreement(lambda: self.batches(columns, scale, functions), expected)
 
     @abstractmethod
     def observe(

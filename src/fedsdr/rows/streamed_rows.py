@@ -174,6 +174,20 @@ class StreamedRows(Rows):
         for place, rows in self._stream.centred():
             yield (rows[:, columns] - rest) / scale, functions(place)
 
+    def variances(self) -> Vector:
+        """Compute the variance of every column.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Variances about the site's means.
+        """
+        rest = self._rest_of_mean()
+        total = sum(
+            ((rows - rest) ** 2).sum(axis=0) for _, rows in self._stream.centred()
+        )
+        return np.asarray(total) / self.n_rows
+
     def weights(self, terms: Terms) -> Weights:
         """Return the weights of all rows in the kernel.
 

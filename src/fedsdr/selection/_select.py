@@ -4,7 +4,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.estimation.direction_test import DimensionTest
-from fedsdr.estimation.directions import leading_directions
+from fedsdr.estimation.directions import add_missed_variables, leading_directions
 from fedsdr.estimation.own_weight import own_weight
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
@@ -21,9 +21,12 @@ from fedsdr.selection.penalties import (
     solve_validated,
     universal_penalty,
 )
+from fedsdr.selection.second_selection import add_hidden_directions, select_again
 from fedsdr.solver import Solution, penalty_max, solve
 from fedsdr.summaries.summary import Summary
 
+# Number of further variables, found by a score, that no noise has.
+MANY_MORE = 5
 # Number of variables on which a strong signal is judged.
 CLEAREST = 20
 
@@ -47,7 +50,7 @@ def select(
     Selection
         The solution, and the table on which the choices are based.
     """
-    own = choose_own(evidence.total, method)
+    own, clear = choose_own(evidence.total, method)
     evidence = evidence.mixed(own)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
@@ -61,14 +64,7 @@ def select(
         rho = _testing_penalty(total, method)
         known, tests = add_directions(total, rho, by_bic, limit, method.tol)
         k, table = known.n_directions, _test_table(tests, rho)
-        weak = not tests[0].accepted
-        if weak:
-            warn_user(
-                "the signal is weak: even the first direction cannot be distinguished "
-                f"from noise (eigenvalue {tests[0].eigenvalue:.3g}, for noise alone "
-                f"{total.noise_floor:.3g} on average); do not rely on the selection",
-                WeakSignalWarning,
-            )
+        weak = not (tests[0].accepted if clear is None else clear)
     elif isinstance(rule, Bic):
         k = by_bic
     elif isinstance(rule, Votes):
@@ -81,10 +77,22 @@ def select(
         chosen = solve_given(total, k, method.penalty, method.tol, known)
     else:
         chosen = solve_validated(evidence, k, method)
-    return Selection(chosen.solution, (*table, *chosen.table), own, weak)
+    solution, support = chosen.solution, None
+    if method.whitens_by_site and isinstance(method.penalty, Universal):
+        known_before = add_missed_variables(total, solution.active, k)
+        support = select_again(total, known_before, k)
+        many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
+        weak = weak and not many
+        if isinstance(rule, Auto) and not weak:
+            support, _ = add_hidden_directions(total, support, k, limit)
+    # Nothing is an answer, and no reason to warn, where the caller allows it.
+    if not (weak and method.allows_nothing):
+        _warn_if_lowered(chosen)
+        _warn_if_weak(total, weak=weak)
+    return Selection(solution, (*table, *chosen.table), own, weak, support)
 
 
-def choose_own(total: Summary, method: Method) -> float:
+def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
     """Choose the weight of the sites' own kernels beside that of their common means.
 
     Parameters
@@ -96,8 +104,12 @@ def choose_own(total: Summary, method: Method) -> float:
 
     Returns
     -------
-    float
+    own : float
         Weight for `Summary.mixed`.
+    clear : bool or None
+        Whether the first direction is more than noise for the sites' own kernels or for
+        that of common means; None if only the former were considered. A mixture has
+        been fitted to the direction that it would be tested on.
 
     Notes
     -----
@@ -108,15 +120,15 @@ def choose_own(total: Summary, method: Method) -> float:
     kernel = method.kernel
     given = kernel.own if isinstance(kernel, Smooth) else 1.0
     if given is not None:
-        return float(given)
+        return float(given), None
     if total.n_sites < 2 or not total.linear.shape[1]:
-        return 1.0
+        return 1.0, None
     moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
     part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
     own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
     if own >= 1.0:
-        return own
-    found: list[tuple[float, float]] = []
+        return own, None
+    found: list[tuple[float, float, bool]] = []
     for weight in (1.0, 0.0):
         mixed = total.mixed(weight)
         rho = _testing_penalty(mixed, method)
@@ -127,8 +139,32 @@ def choose_own(total: Summary, method: Method) -> float:
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
         own = own_weight(total.subset(solution.active), direction)
-        found.append((test.evidence, own))
-    return max(found)[1] if found else own
+        found.append((test.evidence, own, test.accepted))
+    if not found:
+        return own, False
+    return max(found)[1], any(accepted for *_, accepted in found)
+
+
+def _warn_if_lowered(chosen: Selection) -> None:
+    if chosen.table and chosen.table[-1]["step"] == "lowered":
+        first, last = chosen.table[0], chosen.table[-1]
+        warn_user(
+            f"the signal is weak: only {first['n_selected']} variable(s) pass the "
+            f"universal penalty {first['penalty']:.3g}, so it was lowered to "
+            f"{last['penalty']:.3g}; the selected variables are the strongest "
+            "candidates, not findings",
+            WeakSignalWarning,
+        )
+
+
+def _warn_if_weak(total: Summary, *, weak: bool) -> None:
+    if weak:
+        warn_user(
+            "the signal is weak: even the first direction cannot be distinguished from "
+            f"noise (noise alone has an eigenvalue of {total.noise_floor:.3g} on "
+            "average); do not rely on the selection",
+            WeakSignalWarning,
+        )
 
 
 def _testing_penalty(total: Summary, method: Method) -> float:

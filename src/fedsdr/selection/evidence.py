@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.solver import Solution
 from fedsdr.summaries.summary import Summary
@@ -75,9 +78,12 @@ class Selection:
         Weight of the sites' own kernels, see `Summary.mixed`.
     weak : bool, default=False
         Whether even the first direction cannot be distinguished from noise.
+    support : ndarray of int, optional
+        Indices of the variables for the second stage; those of the solution if None.
     """
 
     solution: Solution
     table: Table
     own: float = 1.0
     weak: bool = False
+    support: NDArray[np.intp] | None = None

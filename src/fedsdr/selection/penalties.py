@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from fedsdr.arrays import Matrix
 from fedsdr.estimation.directions import leading_directions, refit_directions
-from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
+from fedsdr.exceptions import InputError
 from fedsdr.method import HoldOut, Method, Moments
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.solver import Solution, penalty_grid, penalty_max, solve, solve_path
@@ -104,8 +104,8 @@ def solve_universal(
     Returns
     -------
     Selection
-        Selection. A warning is given if the signal is too weak for the universal
-        penalty.
+        Selection. If the signal is too weak for the universal penalty, the last step
+        of its table is "lowered".
     """
     sigma, kernel, k = total.sigma, total.kernel, n_directions
     rho = universal_penalty(total.n_features, total.n_rows)
@@ -119,12 +119,6 @@ def solve_universal(
         lowered = solve(sigma, kernel, k, rho, tol=tol)
     table = (_line(first, "universal"),)
     if lowered is not first:
-        warn_user(
-            f"the signal is weak: only {first.active.size} variable(s) pass the "
-            f"universal penalty {first.penalty:.3g}, so it was lowered to {rho:.3g}; "
-            "the selected variables are the strongest candidates, not findings",
-            WeakSignalWarning,
-        )
         return Selection(lowered, (*table, _line(lowered, "lowered")))
     # If BIC chooses more directions than were accepted, their variables may stay.
     if k >= bic_choice:

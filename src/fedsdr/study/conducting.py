@@ -113,6 +113,9 @@ def to_message(result: Result) -> Payload:
     filled = result.settings["preprocessing"].get("filled_with", {})
     if filled:
         message["means"] = np.array(list(filled.values()))
+    # Only where it is true: sites with an earlier version refuse unknown fields.
+    if result.weak:
+        message["weak"] = True
     return message
 
 

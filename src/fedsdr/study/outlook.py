@@ -8,6 +8,7 @@ from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import MomentsOf, ProfileOf
 from fedsdr.study.study_file import StudyFile
+from fedsdr.summaries.agreement import CODES
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
@@ -69,8 +70,9 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["errors"] = terms.max_candidates
     if terms.max_profiles:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
-        found["spread"] = 2
+        found["spread"] = 2 + 2 * terms.n_features
         found["profile"] = ProfileOf.length(s, k)
+        found["agreement"] = len(CODES)
     return found
 
 
@@ -163,6 +165,10 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         lines.append(
             "sums of how well directions explain y at the sites, on the selected "
             f"variables, for at most {agreed.terms.max_profiles} sets of directions"
+        )
+        lines.append(
+            "how far the sites' covariances of these variables are apart, and how many "
+            "sites do not agree with the result, not which"
         )
     lines.append("which sites take part, and a fixed code for each that does not")
     return lines

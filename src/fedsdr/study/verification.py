@@ -93,4 +93,5 @@ def are_equal(one: Result, other: Result) -> bool:
         and np.array_equal(one.eigenvalues, other.eigenvalues)
         and (one.objective, one.gap) == (other.objective, other.gap)
         and (one.n_rows, one.n_sites) == (other.n_rows, other.n_sites)
+        and one.weak == other.weak
     )

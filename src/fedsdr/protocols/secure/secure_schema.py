@@ -31,6 +31,8 @@ PROFILE = (
     FieldSpec("common", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
     FieldSpec("n_rows", "int", absent=True),
     FieldSpec("weight", "float", absent=True),
+    FieldSpec("shares", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec("variances", "array", shape=(ANY,), dtype="<f8", absent=True),
     FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
 )
 
@@ -93,6 +95,13 @@ RESULT = (
         "<f8",
         absent=True,
     ),
+    FieldSpec(
+        "weak",
+        "bool",
+        "whether even the first direction cannot be distinguished from noise",
+        EVERYONE,
+        absent=True,
+    ),
 )
 
 SECURE = Schema(
@@ -117,7 +126,14 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "moments", "errors", "spread", "profile"),
+                choices=(
+                    "means",
+                    "moments",
+                    "errors",
+                    "spread",
+                    "profile",
+                    "agreement",
+                ),
             ),
             FieldSpec(
                 "request",

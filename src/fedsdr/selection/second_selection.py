@@ -1,0 +1,332 @@
+"""Second selection: a group penalty on the directions found, chosen by a score.
+
+Eq2.10 charges every product of two coefficients, so with many true variables it stops
+early. Given directions V on the variables selected so far, the functions of y that they
+carry are regressed on all variables, with one penalty per variable (group lasso), from
+the same sums; and the set of variables is chosen by an extended BIC.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.direction_test import judge
+from fedsdr.estimation.directions import leading_directions
+from fedsdr.summaries.summary import Summary
+
+Index = NDArray[np.intp]
+
+# Penalties of the path, and the smallest one relative to the largest.
+N_PENALTIES = 25
+MIN_RATIO = 0.08
+# Rounds of regression and new directions, and penalties after the best one.
+MOST_ROUNDS = 4
+PATIENCE = 6
+# Gain in score, in charges of one variable, from which other variables are taken.
+CLEARLY = 0.5
+# Largest number of single variables that are added or dropped.
+MOST_CHANGES = 60
+# Sweeps over the active variables, and the change at which they end.
+MOST_SWEEPS = 100
+SETTLED = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Regression:
+    """Functions of y as responses, each with noise of unit variance."""
+
+    sigma: Matrix
+    products: Matrix
+    variances: Vector
+    n_rows: int
+
+    def score(self, variables: Index) -> float:
+        r"""Return the extended BIC of some variables (Chen and Chen 2008).
+
+        .. math:: N \sum_k \log(1 - R_k^2) + s (\log N + \log d + 2 (K - 1))
+
+        A variable is charged for its choice once, and for every further coefficient as
+        in Akaike's criterion: most variables belong to one direction.
+        """
+        fit = self.n_rows * np.log(1 - self._shares(variables)).sum()
+        return float(fit + variables.size * self.charge)
+
+    def weakest(self, variables: Index) -> int:
+        """Return the place of the variable that explains least beside the others."""
+        inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
+        solved = inverse @ self.products[variables]
+        losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
+        return int(np.argmin(losses / np.maximum(np.diag(inverse), 1e-300)))
+
+    def strongest(self, variables: Index) -> int:
+        """Return the variable that explains most in addition to some."""
+        inside = self.sigma[np.ix_(variables, variables)]
+        across = self.sigma[:, variables]
+        shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
+        left = self.products - shared @ self.products[variables]
+        room = np.diag(self.sigma) - (shared * across).sum(axis=1)
+        gains = (left**2 / self._unexplained(variables)).sum(axis=1)
+        usable = room > 1e-6 * np.diag(self.sigma)
+        gains = np.where(usable, gains / np.where(usable, room, 1.0), 0.0)
+        gains[variables] = -1.0
+        return int(np.argmax(gains))
+
+    def _unexplained(self, variables: Index) -> Vector:
+        return np.asarray(self.variances * (1 - self._shares(variables)))
+
+    def _shares(self, variables: Index) -> Vector:
+        inside = self.sigma[np.ix_(variables, variables)]
+        wanted = self.products[variables]
+        solved = np.linalg.lstsq(inside, wanted, rcond=1e-10)[0]
+        shares = (wanted * solved).sum(axis=0) / self.variances
+        return np.asarray(np.clip(shares, 0.0, 0.999))
+
+    @property
+    def charge(self) -> float:
+        """What a variable must at least explain, in units of the score."""
+        d, k = self.products.shape
+        return float(np.log(self.n_rows) + np.log(d) + 2 * (k - 1))
+
+
+def select_again(total: Summary, support: Index, n_directions: int) -> Index:
+    """Select variables by the directions that a first selection has found.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables selected so far, at least one.
+    n_directions : int
+        Dimension K.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending; those of the first selection if none have a better score.
+    """
+    best = np.sort(support)
+    for _ in range(MOST_ROUNDS):
+        regression = _regression(total, best, n_directions)
+        if regression is None:
+            break
+        found = _best_on_path(regression, most=max(total.n_rows // 4, best.size))
+        if found is None or np.array_equal(found, best):
+            break
+        gain = regression.score(best) - regression.score(found)
+        if gain < CLEARLY * regression.charge:
+            break
+        best = found
+    return best
+
+
+def add_hidden_directions(
+    total: Summary, support: Index, n_directions: int, limit: int
+) -> tuple[Index, int]:
+    r"""Look for directions whose variables the first selection has missed.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables selected so far.
+    n_directions : int
+        Dimension K so far.
+    limit : int
+        Largest dimension considered.
+
+    Returns
+    -------
+    support : ndarray of int
+        Indices, with the variables of further directions.
+    n_directions : int
+        Dimension, with these directions.
+
+    Notes
+    -----
+    The best direction of what is left of :math:`T - \varphi \Sigma` proposes variables,
+    by the same path and score. It is accepted if its evidence exceeds what a direction
+    needs (see `judge_direction`) by :math:`2 \log d` for every new variable, because
+    these were searched for.
+    """
+    k = n_directions
+    while k < limit:
+        proposed = _propose(total, support, k)
+        if proposed is None:
+            break
+        wider = np.union1d(support, proposed)
+        wider = np.union1d(support, select_again(total, wider, k + 1))
+        part = total.subset(wider)
+        spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
+        d, new = total.n_features, wider.size - support.size
+        needed = max(k + 1, 2) * (np.log(max(d, 2)) + 0.25 * np.log(total.n_rows))
+        test = judge(
+            float(spectrum[k]) if spectrum.size > k else 0.0,
+            total.noise_floor,
+            total.effective_freedom,
+            k + 1,
+            int(wider.size),
+            needed + 2 * new * np.log(d),
+        )
+        if not test.accepted:
+            break
+        support, k = wider, k + 1
+    return support, k
+
+
+def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
+    """Return the variables of the best direction that is left."""
+    part = total.subset(support)
+    basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
+    directions = np.zeros((total.n_features, basis.shape[1]))
+    directions[support] = basis
+    across = total.sigma @ directions
+
+    def without(matrix: Matrix) -> Matrix:
+        half = matrix - across @ (directions.T @ matrix)
+        return np.asarray(half - (half @ directions) @ across.T)
+
+    kernel = without(total.kernel)
+    signal = kernel - total.noise_floor * without(total.sigma)
+    top = total.n_features - 1
+    direction = scipy.linalg.eigh((signal + signal.T) / 2, subset_by_index=[top, top])[
+        1
+    ]
+    moved = kernel @ direction
+    size = float((direction.T @ moved)[0, 0])
+    if size <= 0.0:
+        return None
+    regression = _Regression(
+        total.sigma, moved / np.sqrt(size), np.ones(1), total.n_rows
+    )
+    return _best_on_path(regression, most=max(total.n_rows // 10, 1))
+
+
+def _regression(
+    total: Summary, support: Index, n_directions: int
+) -> _Regression | None:
+    r"""Make responses of the directions on the support.
+
+    With generalised eigenvalue :math:`\lambda_k` (less the noise floor) and
+    :math:`T v_k = F (F' v_k)`, the response :math:`g_k = F' v_k / \lambda_k` has the
+    regression coefficients :math:`v_k`, variance :math:`1 / \lambda_k` and residual
+    variance :math:`(1 - \lambda_k) / \lambda_k`, by which it is divided.
+    """
+    part = total.subset(support)
+    vectors, values = leading_directions(part.sigma, part.kernel, n_directions)
+    kept = values[: vectors.shape[1]] - total.noise_floor > 1e-3
+    if not kept.any():
+        return None
+    shares = np.clip(values[: vectors.shape[1]][kept] - total.noise_floor, 1e-3, 0.99)
+    directions = np.zeros((total.n_features, int(kept.sum())))
+    directions[support] = vectors[:, kept]
+    products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
+    return _Regression(total.sigma, products, 1 / (1 - shares), total.n_rows)
+
+
+def _best_on_path(regression: _Regression, most: int) -> Index | None:
+    """Return the variables with the best score on the path of penalties."""
+    sizes = np.linalg.norm(regression.products, axis=1)
+    coefficients = np.zeros_like(regression.products)
+    best: tuple[float, Index] | None = None
+    since = 0
+    for penalty in sizes.max() * np.geomspace(1.0, MIN_RATIO, N_PENALTIES)[1:]:
+        active = group_lasso(
+            regression.sigma, regression.products, penalty, coefficients
+        )
+        if active.size > most:
+            break
+        if not active.size:
+            continue
+        score = regression.score(active)
+        if best is None or score < best[0]:
+            best, since = (score, active), 0
+        else:
+            since += 1
+            if since >= PATIENCE:
+                break
+    return None if best is None else _improve(regression, best[1], most)
+
+
+def _improve(regression: _Regression, variables: Index, most: int) -> Index:
+    """Add and drop single variables while the score gets better.
+
+    A lasso lets the neighbours of a variable in before it; what is best without a
+    penalty is found one variable at a time.
+    """
+    score = regression.score(variables)
+    for _ in range(MOST_CHANGES):
+        candidates = [np.delete(variables, regression.weakest(variables))]
+        if variables.size < most:
+            candidates.append(np.append(variables, regression.strongest(variables)))
+        scored = [(regression.score(one), one) for one in candidates if one.size]
+        if not scored:
+            break
+        found = min(scored, key=lambda pair: pair[0])
+        if found[0] >= score - 1e-9 * abs(score):
+            break
+        score, variables = found
+    return np.sort(variables)
+
+
+def group_lasso(
+    sigma: Matrix, products: Matrix, penalty: float, coefficients: Matrix
+) -> Index:
+    r"""Solve a group lasso from sums, by descent over the variables that matter.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (d, d)
+        Covariance of x.
+    products : ndarray of shape (d, K)
+        Covariances C of x with K responses.
+    penalty : float
+        Penalty of the length of a variable's coefficients.
+    coefficients : ndarray of shape (d, K)
+        Start; overwritten with the solution.
+
+    Returns
+    -------
+    ndarray of int
+        Variables whose coefficients are not zero.
+
+    Notes
+    -----
+    .. math:: \min_B \tfrac12 \mathrm{tr}\, B' \Sigma B - \mathrm{tr}\, B' C +
+              \rho \sum_j |b_j|
+
+    Variables enter when they violate the optimality condition
+    :math:`|c_j - \Sigma_j B| \le \rho`.
+    """
+    diagonal = np.diag(sigma)
+    active = np.flatnonzero(coefficients.any(axis=1))
+    while True:
+        inside = sigma[np.ix_(active, active)]
+        own = coefficients[active]
+        left = products[active] - inside @ own
+        for _ in range(MOST_SWEEPS):
+            change = 0.0
+            for i, j in enumerate(active):
+                pulled = left[i] + diagonal[j] * own[i]
+                length = float(np.sqrt(pulled @ pulled))
+                new = pulled * (max(0.0, 1.0 - penalty / length) / diagonal[j])
+                step = new - own[i]
+                size = float(np.abs(step).max())
+                if size > 0.0:
+                    left -= np.outer(inside[:, i], step)
+                    own[i] = new
+                    change = max(change, size)
+            if change < SETTLED:
+                break
+        coefficients[active] = own
+        rest = products - sigma[:, active] @ own
+        violations = np.linalg.norm(rest, axis=1) - penalty
+        violations[active] = 0.0
+        entering = np.flatnonzero(violations > 1e-6 * penalty)
+        if not entering.size:
+            return np.flatnonzero(coefficients.any(axis=1))
+        active = np.union1d(active, entering[np.argsort(-violations[entering])][:20])

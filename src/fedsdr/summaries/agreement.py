@@ -1,0 +1,128 @@
+"""Whether a site's own rows agree with the directions that all sites have found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.profile import SINGULAR, Batches
+
+#: What can be noticed at a site, in the order of the counts that are added.
+CODES = ("UNITS", "SILENT", "OUTSIDE", "PARTIAL")
+
+# Factor of a column's standard deviation, against the mean of all sites, that no mix of
+# patients or customers has.
+OTHER_UNITS = 6.0
+# Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
+# has none; and below which it has none.
+EXPECTED, NONE = 30.0, 2.0
+# The same for one of several directions, which is judged over most of the sites.
+HOPED, NOTHING = 5.0, 1.0
+# Evidence of a further direction from which a site disagrees.
+CLEAR = 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """What all sites together have found.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (s, K)
+        Directions, for scaled variables.
+    shares : ndarray of shape (K,)
+        Share of each direction's variance that y explains over all sites, descending,
+        without what noise explains.
+    """
+
+    basis: Matrix
+    shares: Vector
+
+
+def other_units(variances: Vector, pooled: Vector) -> int:
+    """Count columns whose spread at a site is out of proportion.
+
+    Parameters
+    ----------
+    variances, pooled : ndarray of shape (n_features,)
+        Variances at the site, and their geometric means over the sites. A mean would
+        be that of the site with the largest numbers.
+
+    Returns
+    -------
+    int
+        Number of columns that vary more than 36 times as much, or as little.
+    """
+    usable = (variances > 0.0) & (pooled > 0.0)
+    ratio = np.log(variances[usable] / pooled[usable])
+    return int((np.abs(ratio) > 2 * np.log(OTHER_UNITS)).sum())
+
+
+def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
+    r"""Compare a site's own kernel with the directions of all sites.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns batches of rows of the s variables, see `profile`.
+    expected : Expected
+        Directions of all sites, and what they explain.
+
+    Returns
+    -------
+    dict
+        "SILENT": y does not depend on the directions here, although it should be seen.
+        "OUTSIDE": y clearly depends on a combination of the selected variables that is
+        not among the directions. "PARTIAL": one of several directions is not seen
+        here, although it should be.
+
+    Notes
+    -----
+    With q degrees of freedom and a share :math:`\lambda` of which noise explains
+    :math:`\varphi = q / n`, the evidence is :math:`q(x - 1 - \log x)`,
+    :math:`x = \lambda / \varphi`.
+    """
+    found = dict.fromkeys(CODES[1:], False)
+    n_rows = 0
+    scatter: Matrix | float = 0.0
+    moved: Matrix | float = 0.0
+    overlap: Matrix | float = 0.0
+    for rows, functions in batches():
+        n_rows += len(rows)
+        scatter = scatter + rows.T @ rows
+        moved = moved + rows.T @ functions
+        overlap = overlap + functions.T @ functions
+    overlap = np.asarray(overlap)
+    freedom = float(np.trace(overlap))
+    effective = freedom**2 / max(float((overlap**2).sum()), 1e-300)
+    floor = freedom / max(n_rows - 1, 1)
+    sigma, products = np.asarray(scatter) / n_rows, np.asarray(moved)
+    basis = expected.basis
+    spread = basis.T @ sigma @ basis
+    values, vectors = np.linalg.eigh(spread)
+    if values[0] <= SINGULAR * values[-1]:
+        return found
+    whitener = vectors / np.sqrt(values)
+    inside = whitener.T @ basis.T @ products / np.sqrt(n_rows)
+    shares = np.linalg.eigvalsh(inside @ inside.T)[::-1]
+
+    def evidence(share: float) -> float:
+        ratio = max(share / floor, 1.0)
+        return float(effective * (ratio - 1 - np.log(ratio)))
+
+    wanted = [evidence(float(share) + floor) for share in expected.shares]
+    seen = [evidence(float(share)) for share in shares]
+    found["SILENT"] = wanted[0] > EXPECTED and seen[0] < NONE
+    if len(seen) > 1 and not found["SILENT"]:
+        found["PARTIAL"] = wanted[-1] > HOPED and seen[-1] < NOTHING
+    inverse = whitener @ whitener.T
+    rest = products - sigma @ basis @ inverse @ basis.T @ products
+    left = sigma - sigma @ basis @ inverse @ basis.T @ sigma
+    sizes, axes = np.linalg.eigh(left)
+    kept = sizes > 1e-8 * max(float(np.linalg.eigvalsh(sigma)[-1]), 0.0)
+    if kept.any():
+        white = (axes[:, kept] / np.sqrt(sizes[kept])).T @ rest / np.sqrt(n_rows)
+        top = float(np.linalg.norm(white, 2)) ** 2
+        room = float(np.sqrt(kept.sum() / effective))
+        found["OUTSIDE"] = evidence(top / (1 + room) ** 2) > CLEAR
+    return found
