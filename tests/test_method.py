@@ -1,6 +1,6 @@
 """Every rule can be given as a word, as text with parameters and as a value."""
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fedsdr.exceptions import InputError
 from fedsdr.method import (
     FORMER,
+    MOST_PROFILES,
     Auto,
     Bic,
     HoldOut,
@@ -62,6 +63,11 @@ SAME = [
     ("refit", True, True),
     ("refit", np.False_, False),
     ("refit", 0.5, 0.5),
+    ("refit", "pooled", "pooled"),
+    ("refit", " Pooled ", "pooled"),
+    ("kernel", "smooth(own=1)", Smooth(own=1.0)),
+    ("kernel", "smooth(own=0.25)", Smooth(own=0.25)),
+    ("kernel", "smooth()", Smooth(own=None)),
     ("standardize", np.True_, True),
     ("tol", 1e-3, 1e-3),
 ]
@@ -126,8 +132,12 @@ def test_the_defaults() -> None:
             ),
         ),
         ("kernel", 3, "kernel must be 'smooth', 'slices' or 'pairs', got 3"),
-        ("refit", 1.0, "refit must be true, false or a number between 0 and 1, got 1"),
-        ("refit", "yes", "refit must be true, false or a number between 0 and 1"),
+        ("refit", 1.0, "refit must be true, false, 'pooled' or a number between 0 and"),
+        ("refit", "yes", "between 0 and 1, got 'yes'"),
+        ("refit", "true", "between 0 and 1, got 'true'"),
+        ("kernel", "smooth(own=2)", "own must be a number from 0 to 1, got 2"),
+        ("kernel", "smooth(own=-0.1)", "own must be a number from 0 to 1"),
+        ("kernel", "smooth(own=yes)", "smooth(own=yes)"),
         ("standardize", 1, "standardize must be True or False, got 1"),
         ("tol", 0.0, "tol must be a number between 0 and 1, got 0.0"),
         ("tol", 1, "tol must be a number between 0 and 1, got 1"),
@@ -249,7 +259,7 @@ methods = st.builds(
         st.builds(Slices, size=from_two),
         st.builds(Slices, number=from_two),
     ),
-    refit=st.booleans() | shares,
+    refit=st.booleans() | shares | st.just("pooled"),
     standardize=st.booleans(),
     tol=shares,
 )
@@ -311,7 +321,28 @@ def test_sites_are_asked_for_no_more_than_the_method_needs(
 ) -> None:
     variables = Variables(("a", "b", "c"), discrete=True, strict=True)
     expected = Terms(3, discrete=True, strict=True, **asked)
-    assert Method(**parameters).terms(variables) == expected
+    for refit in ("pooled", False, 0.5):
+        assert Method(**parameters, refit=refit).terms(variables) == expected
+    second = replace(expected, max_profiles=MOST_PROFILES)
+    assert Method(**parameters).terms(variables) == second
+
+
+def test_only_sites_with_functions_of_y_have_a_second_stage() -> None:
+    variables = Variables(("a", "b"))
+    assert Method(kernel=Pairs()).terms(variables).max_profiles == 0
+    for kernel in (Smooth(), Smooth(own=0.5), Slices(number=4)):
+        terms = Method(kernel=kernel).terms(variables)
+        assert terms.max_profiles == MOST_PROFILES == 40
+        assert terms.n_questions("profile") == 40
+        for statistic in ("means", "moments", "errors", "spread", "agreement"):
+            assert terms.n_questions(statistic) == 1
+    assert Method(refit="pooled").terms(variables).n_questions("profile") == 0
+
+
+def test_functions_that_all_sites_have_are_those_of_numbers() -> None:
+    assert Terms(3, Smooth()).n_functions == 12
+    assert Terms(3, Smooth(), discrete=True).n_functions == 0
+    assert Terms(3, Slices()).n_functions == Terms(3, Pairs()).n_functions == 0
 
 
 def test_parts_are_named_in_the_order_in_which_they_travel() -> None:
@@ -334,6 +365,8 @@ def test_parts_are_named_in_the_order_in_which_they_travel() -> None:
         ("validation_fraction", 0.5),
         ("max_candidates", 1),
         ("strict", True),
+        ("max_profiles", 1),
+        ("kernel", Smooth(own=0.5)),
     ],
 )
 def test_every_term_shows_in_what_the_digest_is_of(name: str, value: Any) -> None:

@@ -13,7 +13,7 @@ from fedsdr.method import Method, Pairs, Slices, Smooth, Terms, Variables
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import ProfileOf, SpreadOf, read_question
 from fedsdr.rows import MemoryRows, OwnSites
-from fedsdr.summaries.profile import Common, Profile, Target
+from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 
 D = 4
 TERMS = Terms(D, max_profiles=40)
@@ -22,7 +22,7 @@ SCALE = np.array([1.0, 0.5, 30.0])
 SIGMA = np.array([[1.0, 0.2, 0.0], [0.2, 1.0, -0.1], [0.0, -0.1, 1.0]])
 BASIS = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0]])
 COMMON = Common(0.25, np.arange(24.0).reshape(2, 12), 700)
-TARGET = Target(0.5, SIGMA)
+TARGET = PooledCovariance(0.5, SIGMA)
 
 
 def site(seed: int, n_rows: int) -> MemoryRows:

@@ -19,8 +19,8 @@ from fedsdr.exceptions import Refusal, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms, Variables
 from fedsdr.rows.site_rows import Rows
 from fedsdr.selection.dimension import bic_dimension
-from fedsdr.summaries.agreement import CODES, Expected, other_units
-from fedsdr.summaries.profile import Common, Profile, Target
+from fedsdr.summaries.profile import Common, PooledCovariance, Profile
+from fedsdr.summaries.site_agreement import CODES, Expected, other_units
 from fedsdr.summaries.summary import Summary
 
 Sum = TypeVar("Sum")
@@ -521,7 +521,7 @@ class ProfileOf(Question[Profile]):
         Directions, for scaled variables.
     common : Common, optional
         Coefficients that all sites have in common.
-    target : Target, optional
+    target : PooledCovariance, optional
         Covariance towards which the sites' own ones are moved.
     places : tuple of int, default=()
         Indices of columns whose gaps are filled first.
@@ -535,7 +535,7 @@ class ProfileOf(Question[Profile]):
     scale: Vector
     basis: Matrix
     common: Common | None = None
-    target: Target | None = None
+    target: PooledCovariance | None = None
     places: tuple[int, ...] = ()
     fills: Vector | None = None
 
@@ -804,7 +804,9 @@ def _read_profile(
         weight = rest.pop("weight")
         if not isinstance(weight, float) or not 0.0 <= weight <= 1.0:
             raise Refusal("MALFORMED")
-        target = Target(weight, _read_covariance(rest.pop("sigma", None), columns.size))
+        target = PooledCovariance(
+            weight, _read_covariance(rest.pop("sigma", None), columns.size)
+        )
     common = _read_common(rest, terms, basis.shape[1]) if rest else None
     return ProfileOf(terms, columns, scale, basis, common, target, places, fills)
 

@@ -37,8 +37,8 @@ from fedsdr.questions import (
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
-from fedsdr.summaries.agreement import CODES, Expected
-from fedsdr.summaries.profile import Common, Profile, Target
+from fedsdr.summaries.profile import Common, PooledCovariance, Profile
+from fedsdr.summaries.site_agreement import CODES, Expected
 
 # Share of the sites from which "only some of the directions" is a finding.
 MOSTLY = 0.7
@@ -181,7 +181,9 @@ def estimate(
 
     scale, fills = gathered.scale[columns], gathered.fills
 
-    def ask(basis: Matrix, common: Common | None, target: Target | None) -> Profile:
+    def ask(
+        basis: Matrix, common: Common | None, target: PooledCovariance | None
+    ) -> Profile:
         return adder(
             ProfileOf(terms, columns, scale, basis, common, target, places, fills)
         )

@@ -22,7 +22,7 @@ from fedsdr.method import Slices, Smooth, Terms
 from fedsdr.metrics import subspace_distance
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Kernel, Summary, summarize
-from fedsdr.summaries.profile import Common, Profile, Target
+from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 
 Site = tuple[np.ndarray, np.ndarray]
 
@@ -42,7 +42,7 @@ class Sites:
         self.scale = np.ones(self.n_features)
 
     def ask(
-        self, basis: np.ndarray, common: Common | None, target: Target | None
+        self, basis: np.ndarray, common: Common | None, target: PooledCovariance | None
     ) -> Profile:
         """Add the profiles of all sites."""
         self.n_asked += 1
@@ -246,7 +246,7 @@ def test_sites_are_told_how_far_to_go(differ: bool, weight: float) -> None:
     sites = Sites(drawn)
     told = []
 
-    def ask(basis: Any, common: Any, target: Target | None) -> Profile:
+    def ask(basis: Any, common: Any, target: PooledCovariance | None) -> Profile:
         told.append(0.0 if target is None else target.weight)
         return sites.ask(basis, common, target)
 

@@ -14,7 +14,7 @@ from fedsdr.peers.paper import paper_run as paper_runs
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.simulate import make_setting
-from fedsdr.summaries.profile import Common, Target
+from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.transports import Transcript
 
 ASKERS = ("coordinator", "authority", "server")
@@ -58,7 +58,7 @@ def test_the_secure_sum() -> None:
     add.add("errors", {"bases": bases}, len(bases))
     columns, scale, sigma = np.array([0, 2]), np.ones(2), np.eye(2)
     add(SpreadOf(group.study.terms, columns, scale, sigma))
-    common, target = Common(0.5, np.zeros((2, 12)), 120), Target(0.5, sigma)
+    common, target = Common(0.5, np.zeros((2, 12)), 120), PooledCovariance(0.5, sigma)
     basis = np.eye(2)
     add(ProfileOf(group.study.terms, columns, scale, basis, common, target))
     add.publish(

@@ -25,7 +25,7 @@ from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
-from fedsdr.summaries.profile import Common, Target
+from fedsdr.summaries.profile import Common, PooledCovariance
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -114,7 +114,7 @@ def test_second_stages_are_those_of_rows_in_memory(
     sigma = np.eye(4) + 0.2
     basis = rng.normal(size=(4, n_directions))
     common = Common(0.3, rng.normal(size=(n_directions, 12)), 10 * n_rows)
-    target = Target(0.4, sigma)
+    target = PooledCovariance(0.4, sigma)
     for shared, aim in ((None, None), (common, None), (None, target), (common, target)):
         if shared is not None and not terms.n_functions:
             continue

@@ -18,7 +18,7 @@ from fedsdr.protocols import IncompleteError
 from fedsdr.result import Result
 from fedsdr.rows import StreamedRows
 from fedsdr.study import CheckError, StudyFile, open_site
-from fedsdr.study.preprocessing import Prepared, Preprocessor, Profile
+from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.transports.rehearsal import rehearse
 
 ROSTER = {name: bytes([i] * 32).hex() for i, name in enumerate(NAMES)}
@@ -164,7 +164,7 @@ def test_batches_add_up() -> None:
     ]
     whole = prepare(agreed, **frame)
     np.testing.assert_array_equal(np.concatenate([p.X for p in parts]), whole.X)
-    profile = Profile.of(["a", "b", "y"])
+    profile = ColumnProfile.of(["a", "b", "y"])
     for part in parts:
         profile.add(part.profile)
     assert profile == whole.profile

@@ -14,8 +14,8 @@ from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
 from fedsdr.summaries.profile import (
     Common,
+    PooledCovariance,
     Profile,
-    Target,
     explain,
     profile,
     response_functions,
@@ -331,7 +331,7 @@ def test_any_scale_and_any_directions_have_an_answer(scale, size) -> None:
 
 
 def test_a_target_that_does_not_span_the_directions() -> None:
-    nowhere = Target(1.0, np.zeros((3, 3)))
+    nowhere = PooledCovariance(1.0, np.zeros((3, 3)))
     site = draw_site(1, 60, 3)
     assert_nothing(profile_of(*site, Smooth(), False, np.eye(3)[:, :1], None, nowhere))
 
@@ -346,12 +346,12 @@ def test_a_target_replaces_the_covariance() -> None:
     aim = np.eye(4) + 0.3
     given = (Smooth(), False, basis, None)
     plain = profile_of(*site, *given)
-    unmoved = profile_of(*site, *given, Target(0.0, aim))
+    unmoved = profile_of(*site, *given, PooledCovariance(0.0, aim))
     for one in fields(plain):
         np.testing.assert_array_equal(
             getattr(plain, one.name), getattr(unmoved, one.name)
         )
-    moved = profile_of(*site, *given, Target(0.25, aim))
+    moved = profile_of(*site, *given, PooledCovariance(0.25, aim))
     sigma = 0.75 * summary.sigma + 0.25 * aim
     spread = basis.T @ sigma @ basis
     expected = np.trace(np.linalg.solve(spread, basis.T @ summary.between @ basis))

@@ -20,11 +20,11 @@ from scipy.special import chdtri
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge
 from fedsdr.estimation.directions import Estimate, leading_directions
-from fedsdr.summaries.profile import Common, Profile, Target, explain
+from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
 
 #: Asks the sites for their sums at some directions.
-Ask = Callable[[Matrix, Common | None, Target | None], Profile]
+Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
 
 #: Asks the sites how far their covariances are from a given one.
 AskSpread = Callable[[Matrix], Vector]
@@ -207,7 +207,9 @@ class SiteLikelihood:
     def _ask_mixed(self, basis: Matrix) -> Profile:
         """Ask the sites, and add what the common means explain."""
         part, own = self.part, self.own
-        target = Target(self.shrinkage, part.sigma) if self.shrinkage else None
+        target = (
+            PooledCovariance(self.shrinkage, part.sigma) if self.shrinkage else None
+        )
         if own >= 1.0 or not part.linear.shape[1]:
             return self.ask(basis, None, target)
         pooled = explain(

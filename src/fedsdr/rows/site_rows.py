@@ -13,15 +13,15 @@ from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.summaries import Summary
-from fedsdr.summaries.agreement import Expected, agreement
 from fedsdr.summaries.profile import (
     Common,
+    PooledCovariance,
     Profile,
-    Target,
     profile,
     response_functions,
     spread_of_covariance,
 )
+from fedsdr.summaries.site_agreement import Expected, agreement
 from fedsdr.summaries.slicing import Weights
 
 Functions = Callable[[slice], Matrix]
@@ -155,7 +155,7 @@ class Rows(ABC):
         scale: Vector,
         basis: Matrix,
         common: Common | None = None,
-        target: Target | None = None,
+        target: PooledCovariance | None = None,
     ) -> Profile:
         """Compute the sums of the second stage at given directions.
 
@@ -171,7 +171,7 @@ class Rows(ABC):
             Directions, for scaled variables.
         common : Common, optional
             Coefficients that all sites have in common.
-        target : Target, optional
+        target : PooledCovariance, optional
             Covariance towards which the site's own one is moved.
 
         Returns
@@ -248,7 +248,7 @@ class Rows(ABC):
         Returns
         -------
         dict
-            See `fedsdr.summaries.agreement.agreement`; empty if no kernel can be
+            See `fedsdr.summaries.site_agreement.agreement`; empty if no kernel can be
             computed from the site's rows.
         """
         with warnings.catch_warnings():

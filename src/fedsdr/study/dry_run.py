@@ -14,7 +14,7 @@ from fedsdr.protocols.secure.secure_site import check_range, fill_with_own_means
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
-from fedsdr.study.preprocessing import Profile
+from fedsdr.study.preprocessing import ColumnProfile
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
@@ -34,7 +34,7 @@ class DryRun:
         The site.
     study : StudyFile
         The site's copy of the study.
-    profile : Profile
+    profile : ColumnProfile
         Counts of values in the site's columns.
     problems : tuple of str
         Problems of the data with the study, one line each.
@@ -45,7 +45,7 @@ class DryRun:
 
     site: SiteFile
     study: StudyFile
-    profile: Profile
+    profile: ColumnProfile
     problems: tuple[str, ...]
     violations: tuple[Violation, ...] | None
 

@@ -8,7 +8,7 @@ from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import MomentsOf, ProfileOf
 from fedsdr.study.study_file import StudyFile
-from fedsdr.summaries.agreement import CODES
+from fedsdr.summaries.site_agreement import CODES
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10

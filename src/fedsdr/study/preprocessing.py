@@ -38,7 +38,7 @@ _MISSING, _UNDECLARED = -1, -2
 
 
 @dataclass(slots=True)
-class Profile:
+class ColumnProfile:
     """Counts of rows and problems in the columns of a site, without any value.
 
     Parameters
@@ -67,7 +67,7 @@ class Profile:
 
         Returns
         -------
-        Profile
+        ColumnProfile
             Profile of no rows.
         """
         kinds = ("missing", *PROBLEMS)
@@ -78,12 +78,12 @@ class Profile:
         """Number of rows that enter the sums."""
         return self.n_rows - self.n_dropped
 
-    def add(self, other: "Profile") -> None:
+    def add(self, other: "ColumnProfile") -> None:
         """Add the counts of another batch.
 
         Parameters
         ----------
-        other : Profile
+        other : ColumnProfile
             Profile of the same columns.
         """
         self.n_rows += other.n_rows
@@ -139,13 +139,13 @@ class Prepared:
         is counted as a problem.
     y : ndarray of shape (n_rows,)
         Numbers as float64, classes as text.
-    profile : Profile
+    profile : ColumnProfile
         Counts of rows and problems.
     """
 
     X: Matrix
     y: NDArray[Any]
-    profile: Profile
+    profile: ColumnProfile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +190,7 @@ class Preprocessor:
         -------
         Prepared
             Rows, without those that have gaps in columns declared "drop". Problems are
-            counted, not raised: see `Profile.check`.
+            counted, not raised: see `ColumnProfile.check`.
         """
         study = self.study
         variables: dict[str, Variable] = {
@@ -205,7 +205,7 @@ class Preprocessor:
         for name, column in read.items():
             if study.missing_in(name) == "drop":
                 kept &= ~column.missing
-        profile = Profile.of(read)
+        profile = ColumnProfile.of(read)
         profile.n_rows, profile.n_dropped = len(batch), int((~kept).sum())
         for name, column in read.items():
             counts = profile.counts[name]

@@ -13,7 +13,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
-from fedsdr.study.preprocessing import Prepared, Preprocessor, Profile
+from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
 
@@ -42,16 +42,16 @@ class SiteData:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
 
-    def profile(self) -> Profile:
+    def profile(self) -> ColumnProfile:
         """Read all rows and count their values, gaps and problems.
 
         Returns
         -------
-        Profile
+        ColumnProfile
             Counts; problems are counted, not raised.
         """
         names = [*self._study.columns, self._study.target.name]
-        profile = Profile.of(names)
+        profile = ColumnProfile.of(names)
         for prepared in self._prepared():
             profile.add(prepared.profile)
         return profile

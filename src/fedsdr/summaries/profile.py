@@ -52,7 +52,7 @@ class Common:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class PooledCovariance:
     """Covariance towards which a site's own covariance is moved.
 
     Parameters
@@ -164,7 +164,7 @@ def profile(
     batches: Batches,
     basis: Matrix,
     common: Common | None = None,
-    target: Target | None = None,
+    target: PooledCovariance | None = None,
 ) -> Profile:
     """Compute the sums of one site at given directions, in two passes over its rows.
 
@@ -178,7 +178,7 @@ def profile(
     common : Common, optional
         If given, the noise is that of the mixture of the sites' own coefficients and of
         common ones.
-    target : Target, optional
+    target : PooledCovariance, optional
         If given, the site's covariance is moved towards it.
 
     Returns
