@@ -223,10 +223,18 @@ def profile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explained:
-    """What directions explain of given moments; see `Profile` for the first five.
+    """What directions explain of given moments, see `Profile`.
 
     Parameters
     ----------
+    curvature : ndarray of shape (sK, sK)
+        Negative second derivative of half of what is explained.
+    score : ndarray of shape (sK,)
+        Half of the gradient of what is explained.
+    kernel, scatter : ndarray of shape (s, s)
+        What the directions do not explain.
+    explained : float
+        What they explain.
     coefficients : ndarray of shape (n_directions, n_functions)
         Coefficients C of the functions of y on the directions.
     """
