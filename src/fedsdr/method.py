@@ -139,6 +139,9 @@ RULES: dict[str, tuple[type, ...]] = {
     "kernel": (Smooth, Slices, Pairs),
 }
 
+#: What columns may be replaced by.
+SCORES = ("none", "normal")
+
 _NUMBERS = {"n_directions": "a positive whole number", "penalty": "a positive number"}
 
 
@@ -206,6 +209,8 @@ class Terms:
         Largest number of candidate bases whose errors sites compute, for `HoldOut`.
     strict : bool, default=False
         Whether a site for which no kernel can be computed is an error.
+    scored : bool, default=False
+        Whether columns are replaced by normal scores, see `fedsdr.normal_scores`.
     """
 
     n_features: int
@@ -216,6 +221,7 @@ class Terms:
     validation_fraction: float = 0.0
     max_candidates: int = 0
     strict: bool = False
+    scored: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -260,6 +266,10 @@ class Method:
         variance.
     tol : float, default=1e-6
         Relative duality gap of every solution.
+    scores : {"none", "normal"}, default="none"
+        "normal": every column is replaced by normal scores before anything else is
+        computed, from quantiles that all sites agree on; see `fedsdr.normal_scores`.
+        Coefficients then refer to the scores.
 
     Notes
     -----
@@ -273,6 +283,7 @@ class Method:
     refit: bool | float = True
     standardize: bool = True
     tol: float = 1e-6
+    scores: str = "none"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -303,6 +314,7 @@ class Method:
             validation_fraction=float(penalty.fraction) if held_out else 0.0,
             max_candidates=penalty.penalties if held_out else 0,
             strict=variables.strict,
+            scored=self.scores == "normal",
         )
 
     def settings(self) -> dict[str, Any]:
@@ -373,7 +385,18 @@ def read_parameter(name: str, value: Any) -> Any:
         if type(value).__name__ not in ("bool", "bool_"):
             raise InputError(f"standardize must be True or False, got {value!r}")
         return bool(value)
+    if name == "scores":
+        return _read_scores(value)
     return _share("tol", value)
+
+
+def _read_scores(value: Any) -> str:
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word in SCORES:
+        return word
+    close = get_close_matches(word or "", SCORES, n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"scores must be 'none' or 'normal', got {value!r}{hint}")
 
 
 def _read_rule(name: str, value: Any) -> Any:

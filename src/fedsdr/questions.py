@@ -16,7 +16,14 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms, Variables
-from fedsdr.rows.site_rows import Rows
+from fedsdr.normal_scores import (
+    N_CUTS,
+    N_DESCRIBED,
+    NormalScores,
+    count_between,
+    describe,
+)
+from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
 from fedsdr.summaries.summary import Summary
 
@@ -26,6 +33,9 @@ Sum = TypeVar("Sum")
 # not reveal how large its values are.
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
+
+# A score of 10 would be that of one row among 1e23.
+LARGEST_SCORE = 10.0
 
 
 class Question(ABC, Generic[Sum]):
@@ -67,7 +77,7 @@ class Question(ABC, Generic[Sum]):
         ndarray of shape (n_values,)
             Numbers that can be added to those of other sites.
         """
-        return np.asarray(value, dtype=np.float64)
+        return np.ravel(np.asarray(value, dtype=np.float64))
 
     def unpack(self, vector: Vector) -> Any:
         """Read a sum from a vector.
@@ -151,6 +161,120 @@ class GapTotals(Question[Vector]):
         return rows.totals(self.places)
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnSpreads(Question[Matrix]):
+    """Location and spread of every column, from which cuts are computed.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    """
+
+    name: ClassVar[str] = "spreads"
+    terms: Terms
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: a description of each column."""
+        return N_DESCRIBED * self.terms.n_features
+
+    def compute(self, rows: Rows) -> Matrix:
+        """Describe the columns of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (N_DESCRIBED, n_features)
+            Description, see `fedsdr.normal_scores.describe`.
+        """
+        return describe(rows.held)
+
+    def unpack(self, vector: Vector) -> Matrix:
+        """Read summed descriptions.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        ndarray of shape (N_DESCRIBED, n_features)
+            Description of the columns of all sites.
+        """
+        return vector.reshape(N_DESCRIBED, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinCounts(Question[Matrix]):
+    """Number of values of every column between cuts.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    cuts : ndarray of shape (n_features, N_CUTS)
+        Cuts of each column, which do not decrease.
+    """
+
+    name: ClassVar[str] = "counts"
+    terms: Terms
+    cuts: Matrix
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: one more per column than it has cuts."""
+        return (N_CUTS + 1) * self.terms.n_features
+
+    def compute(self, rows: Rows) -> Matrix:
+        """Count the values of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_features, N_CUTS + 1)
+            Counts; gaps are not counted.
+        """
+        found = np.zeros((self.terms.n_features, N_CUTS + 1))
+        for X in rows.held():
+            found += count_between(X, self.cuts)
+        return found
+
+    def unpack(self, vector: Vector) -> Matrix:
+        """Read summed counts.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        ndarray of shape (n_features, N_CUTS + 1)
+            Counts over all sites.
+        """
+        return vector.reshape(-1, N_CUTS + 1)
+
+    def request(self) -> dict[str, Any]:
+        """Return the cuts.
+
+        Returns
+        -------
+        dict
+            Dictionary with the key "cuts".
+        """
+        return {"cuts": self.cuts}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentSums:
     """Summaries of all parts of the rows, and votes for K.
@@ -183,12 +307,15 @@ class MomentsOf(Question[MomentSums]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "moments"
     terms: Terms
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -208,7 +335,7 @@ class MomentsOf(Question[MomentSums]):
         MomentSums
             Moments of the site.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         summaries = rows.summarize_parts(self.terms)
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
@@ -254,14 +381,14 @@ class MomentsOf(Question[MomentSums]):
         return MomentSums(parts, np.rint(vector[len(parts) * length :]))
 
     def request(self) -> dict[str, Any]:
-        """Return the values for gaps, if the study has any.
+        """Return the values for gaps and the scores, if the study has any.
 
         Returns
         -------
         dict
-            Dictionary with the key "means", or an empty one.
+            Dictionary with the keys "means", "points" and "scores", or some of them.
         """
-        return {} if self.fills is None else {"means": self.fills}
+        return _preparation(self.fills, self.scores)
 
     @property
     def _part_length(self) -> int:
@@ -286,6 +413,8 @@ class CandidateErrors(Question[Vector]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "errors"
@@ -293,6 +422,7 @@ class CandidateErrors(Question[Vector]):
     bases: Sequence[Matrix]
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -312,19 +442,18 @@ class CandidateErrors(Question[Vector]):
         ndarray of shape (n_candidates,)
             Mean squared errors.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         return rows.errors(self.terms, self.bases)
 
     def request(self) -> dict[str, Any]:
-        """Return the candidates, and the values for gaps if the study has any.
+        """Return the candidates, and values for gaps and scores if the study has any.
 
         Returns
         -------
         dict
-            Dictionary with the keys "bases" and, if gaps are filled, "means".
+            Dictionary with the key "bases" and those of `MomentsOf.request`.
         """
-        fills = {} if self.fills is None else {"means": self.fills}
-        return {**fills, "bases": list(self.bases)}
+        return {**_preparation(self.fills, self.scores), "bases": list(self.bases)}
 
 
 def read_question(
@@ -351,20 +480,33 @@ def read_question(
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
     rest = dict(request)
-    if name == GapTotals.name and places and not rest:
+    if name == ColumnSpreads.name and terms.scored and not rest:
+        return ColumnSpreads(terms)
+    if name == BinCounts.name and terms.scored and set(rest) == {"cuts"}:
+        shape = (terms.n_features, N_CUTS)
+        return BinCounts(terms, _read_rising(rest, "cuts", shape, LARGEST))
+    # Means of a study with scores are computed from the spreads.
+    if name == GapTotals.name and places and not terms.scored and not rest:
         return GapTotals(places)
     fills = _read_fills(rest, len(places)) if places else None
+    scores = _read_scores(rest, terms.n_features) if terms.scored else None
     if name == MomentsOf.name and not rest:
-        return MomentsOf(terms, places, fills)
+        return MomentsOf(terms, places, fills, scores)
     if name == CandidateErrors.name and terms.validation_fraction > 0.0:
-        return CandidateErrors(terms, _read_bases(rest, terms), places, fills)
+        return CandidateErrors(terms, _read_bases(rest, terms), places, fills, scores)
     raise Refusal("MALFORMED", "the study does not ask for such a sum")
 
 
-def fill_gaps(
-    rows: Rows, terms: Terms, places: Sequence[int], fills: Vector | None
+def prepare_rows(
+    rows: Rows,
+    terms: Terms,
+    places: Sequence[int],
+    fills: Vector | None,
+    scores: NormalScores | None,
 ) -> None:
-    """Fill gaps of one site's rows, if the study fills gaps.
+    """Fill gaps and score columns of one site's rows, if the study does so.
+
+    Every question about the columns of a fit starts with this.
 
     Parameters
     ----------
@@ -376,10 +518,21 @@ def fill_gaps(
         Indices of the columns with gaps.
     fills : ndarray of shape (n_places,) or None
         Value for the gaps of each of these columns.
+    scores : NormalScores or None
+        Scores that the columns are replaced by.
     """
     if fills is not None:
         rows.fill(places, fills)
+    rows.score(scores)
+    if fills is not None or scores is not None:
         rows.check(terms)
+
+
+def _preparation(fills: Vector | None, scores: NormalScores | None) -> dict[str, Any]:
+    found: dict[str, Any] = {} if fills is None else {"means": fills}
+    if scores is not None:
+        found |= {"points": scores.points, "scores": scores.scores}
+    return found
 
 
 def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
@@ -389,6 +542,28 @@ def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
     if not np.isfinite(means).all():
         raise Refusal("MALFORMED")
     return means
+
+
+def _read_scores(rest: dict[str, Any], n_features: int) -> NormalScores:
+    shape = (n_features, N_CUTS + 1)
+    return NormalScores(
+        _read_rising(rest, "points", shape, LARGEST),
+        _read_rising(rest, "scores", shape, LARGEST_SCORE),
+    )
+
+
+def _read_rising(
+    rest: dict[str, Any], name: str, shape: tuple[int, int], largest: float
+) -> Matrix:
+    """Read a matrix of bounded numbers that do not decrease in any row."""
+    values = rest.pop(name, None)
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        raise Refusal("MALFORMED")
+    if values.dtype != np.float64 or not (np.abs(values) < largest).all():
+        raise Refusal("MALFORMED")
+    if (np.diff(values, axis=1) < 0.0).any():
+        raise Refusal("MALFORMED")
+    return values
 
 
 def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:

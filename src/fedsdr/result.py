@@ -10,6 +10,7 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.normal_scores import NormalScores
 
 FORMAT = "fedsdr-result/1"
 
@@ -23,7 +24,8 @@ class Result:
     feature_names : tuple of str
         Names of the columns; "x0", "x1", ... if the data had none.
     directions : ndarray of shape (n_features, n_directions)
-        Orthonormal basis of the central subspace, in the user's units.
+        Orthonormal basis of the central subspace, in the user's units; of the scores,
+        if there are `scores`.
     support : ndarray of bool, shape (n_features,)
         Selected variables.
     eigenvalues : ndarray of shape (n_directions,)
@@ -50,6 +52,8 @@ class Result:
         Parameters of the estimator.
     provenance : dict
         Versions of the software and time of the fit.
+    scores : NormalScores or None
+        Scores that every column was replaced by; `transform` replaces new rows too.
     """
 
     feature_names: tuple[str, ...]
@@ -68,6 +72,7 @@ class Result:
     validation: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    scores: NormalScores | None = None
 
     @property
     def n_directions(self) -> int:
@@ -114,6 +119,8 @@ class Result:
         else:
             rows = self._named_columns(X, list(names))
         self._refuse_gaps(rows)
+        if self.scores is not None:
+            rows = self.scores.apply(rows, self.support)
         reduced = rows @ self.directions[self.support]
         if names is None or not hasattr(X, "index"):
             return reduced
@@ -165,6 +172,8 @@ class Result:
             f"share of variance that y explains: {shares}",
             f"penalty {self.penalty:.4g}",
         ]
+        if self.scores is not None:
+            lines.append("coefficients are those of normal scores of the variables")
         if self.gap is None:
             lines.append("optimum not certified")
         else:
@@ -189,6 +198,9 @@ class Result:
             JSON text. Numbers keep all their digits.
         """
         fields = {"format": FORMAT, **asdict(self)}
+        if self.scores is None:
+            # A reader of version 0.2 does not know the field.
+            del fields["scores"]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
             with explained(f"cannot write {path}"):
@@ -230,6 +242,9 @@ class Result:
         for name in ("eigenvalues", "scale"):
             fields[name] = np.array(fields[name], dtype=float)
         fields["validation"] = tuple(fields["validation"])
+        if fields.get("scores") is not None:
+            maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
+            fields["scores"] = NormalScores(**maps)
         return cls(**fields)
 
 

@@ -11,10 +11,13 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.estimation.directions import Estimate, estimate, orthonormal
 from fedsdr.exceptions import InputError
-from fedsdr.method import Method
+from fedsdr.method import Method, Terms
+from fedsdr.normal_scores import NormalScores, place_cuts, score_bins
 from fedsdr.questions import (
     Adder,
+    BinCounts,
     CandidateErrors,
+    ColumnSpreads,
     GapTotals,
     MomentsOf,
 )
@@ -37,12 +40,15 @@ class Gathered:
         Divisor of each column.
     fills : ndarray or None
         Values that gaps were filled with, in the order of `Variables.filled`.
+    scores : NormalScores or None, default=None
+        Scores that the columns were replaced by.
     """
 
     evidence: Evidence
     usable: Mask
     scale: Vector
     fills: Vector | None
+    scores: NormalScores | None = None
 
 
 def run(
@@ -92,8 +98,8 @@ def gather(adder: Adder, method: Method) -> Gathered:
     """
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
-    fills = _pooled_means(adder(GapTotals(places))) if places else None
-    sums = adder(MomentsOf(terms, places, fills))
+    fills, scores = _agree_on_rows(adder, terms, places)
+    sums = adder(MomentsOf(terms, places, fills, scores))
     variances = np.diag(sums.parts["total"].sigma)
     usable = variances > 1e-28 * variances.max(initial=0.0)
     if not usable.any():
@@ -104,7 +110,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
 
     def ask_errors(bases: Sequence[Matrix]) -> Vector:
         candidates = [_in_units(basis, usable, scale) for basis in bases]
-        return adder(CandidateErrors(terms, candidates, places, fills))
+        return adder(CandidateErrors(terms, candidates, places, fills, scores))
 
     scaled = {
         name: part.subset(usable).scaled(scale[usable])
@@ -121,7 +127,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
         fitting=scaled.get("fitting"),
         errors=ask_errors if terms.validation_fraction else None,
     )
-    return Gathered(evidence, usable, scale, fills)
+    return Gathered(evidence, usable, scale, fills, scores)
 
 
 def report(
@@ -177,6 +183,7 @@ def report(
         validation=selection.table,
         settings=settings,
         provenance=provenance(),
+        scores=gathered.scores,
     )
 
 
@@ -194,6 +201,19 @@ def provenance() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
+
+
+def _agree_on_rows(
+    adder: Adder, terms: Terms, places: tuple[int, ...]
+) -> tuple[Vector | None, NormalScores | None]:
+    """Compute the values for gaps, and the scores of the columns, if needed."""
+    if not terms.scored:
+        return _pooled_means(adder(GapTotals(places))) if places else None, None
+    described = adder(ColumnSpreads(terms))
+    totals = np.ravel(described[:2, list(places)])
+    fills = _pooled_means(totals) if places else None
+    cuts = place_cuts(described)
+    return fills, score_bins(cuts, adder(BinCounts(terms, cuts)))
 
 
 def _pooled_means(totals: Vector) -> Vector:

@@ -1,7 +1,7 @@
 """Base class of the rows of a site, whether they are in memory or read in batches."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError
 from fedsdr.method import Terms
+from fedsdr.normal_scores import NormalScores
 from fedsdr.summaries import Summary
 
 # Far beyond values in any unit; below it, no computation can overflow.
@@ -69,14 +70,35 @@ class Rows(ABC):
 
     @abstractmethod
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced.
+        """Fill gaps; values of an earlier call are replaced, and scores removed.
 
         Parameters
         ----------
         columns : sequence of int
-            Indices of the columns, the same in every call.
+            Indices of the columns.
         values : ndarray of shape (n_columns,)
             Value for the gaps of each column.
+        """
+
+    @abstractmethod
+    def score(self, scores: NormalScores | None) -> None:
+        """Replace all columns by scores, in place of those of an earlier call.
+
+        Parameters
+        ----------
+        scores : NormalScores or None
+            Map of each column; None for the columns themselves.
+        """
+
+    @abstractmethod
+    def held(self) -> Iterator[Matrix]:
+        """Read the rows once as the site holds them.
+
+        Yields
+        ------
+        ndarray of shape (n_batch, n_features)
+            Rows before gaps are filled and columns are scored; NaN is a gap. They
+            must not be overwritten.
         """
 
     @abstractmethod

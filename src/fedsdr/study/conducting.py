@@ -113,6 +113,8 @@ def to_message(result: Result) -> Payload:
     filled = result.settings["preprocessing"].get("filled_with", {})
     if filled:
         message["means"] = np.array(list(filled.values()))
+    if result.scores is not None:
+        message |= {"points": result.scores.points, "scores": result.scores.scores}
     return message
 
 

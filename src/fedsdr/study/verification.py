@@ -83,7 +83,7 @@ def are_equal(one: Result, other: Result) -> bool:
     Returns
     -------
     bool
-        Whether names, variables, directions and certificate are the same, to the last
+        Whether names, variables, directions, scores and certificate are the same, to the last
         digit.
     """
     return (
@@ -91,6 +91,15 @@ def are_equal(one: Result, other: Result) -> bool:
         and np.array_equal(one.support, other.support)
         and np.array_equal(one.directions, other.directions)
         and np.array_equal(one.eigenvalues, other.eigenvalues)
+        and _same_scores(one, other)
         and (one.objective, one.gap) == (other.objective, other.gap)
         and (one.n_rows, one.n_sites) == (other.n_rows, other.n_sites)
+    )
+
+
+def _same_scores(one: Result, other: Result) -> bool:
+    if one.scores is None or other.scores is None:
+        return one.scores is other.scores
+    return np.array_equal(one.scores.points, other.scores.points) and np.array_equal(
+        one.scores.scores, other.scores.scores
     )

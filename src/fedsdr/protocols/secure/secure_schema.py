@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import ANY, FieldSpec, Schema, exchange
 
 EVERYONE = "every site"
@@ -20,6 +21,17 @@ BASES = FieldSpec(
     EVERYONE,
     shape=("c",),
     items=FieldSpec("", "array", shape=("d", ANY), dtype="<f8"),
+)
+
+CUTS = FieldSpec("cuts", "array", shape=("d", N_CUTS), dtype="<f8", absent=True)
+
+#: The map of each column to its normal scores.
+SCORES = tuple(
+    FieldSpec(name, "array", formula, EVERYONE, ("d", N_CUTS + 1), "<f8", absent=True)
+    for name, formula in (
+        ("points", "values between which scores are linear, if the study has scores"),
+        ("scores", "normal scores of these values"),
+    )
 )
 
 ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
@@ -81,6 +93,7 @@ RESULT = (
         "<f8",
         absent=True,
     ),
+    *SCORES,
 )
 
 SECURE = Schema(
@@ -105,16 +118,19 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "moments", "errors"),
+                choices=("means", "spreads", "counts", "moments", "errors"),
             ),
             FieldSpec(
                 "request",
                 "record",
-                "means that gaps are filled with, if the study fills gaps; candidate "
+                "cuts of each column for counts; means that gaps are filled with, if "
+                "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; otherwise nothing",
                 EVERYONE,
                 fields=(
+                    CUTS,
                     FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+                    *SCORES,
                     replace(BASES, absent=True),
                 ),
             ),
@@ -158,7 +174,9 @@ SECURE = Schema(
                 "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
                 "vote for K as an indicator; for errors: mean squared error of each "
                 "candidate on the rows held out (eq2.14); for means: counts and sums "
-                "of the columns with gaps",
+                "of the columns with gaps; for spreads: of each column count, sum, "
+                "mean, its square, variance, and counts between powers of two; for "
+                "counts: of each column the counts between its cuts",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
