@@ -1,4 +1,4 @@
-"""Normal scores from two sums of counts, compared with ranks of the pooled rows."""
+"""Normal scores that sites agree on by two sums, compared with ranks."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,15 @@ from scipy.stats import rankdata
 from fedsdr.normal_scores import (
     N_CUTS,
     N_DESCRIBED,
+    N_STEPPED,
     SHARES,
     NormalScores,
+    agree_on_scores,
     count_between,
     describe,
     place_cuts,
-    score_bins,
+    same_scores,
+    score_steps,
 )
 
 
@@ -23,7 +26,7 @@ def agree(sites: list[np.ndarray]) -> NormalScores:
     """Agree on scores, as sites and coordinator do."""
     described = sum(describe(lambda X=X: [X]) for X in sites)
     cuts = place_cuts(described)
-    return score_bins(cuts, sum(count_between(X, cuts) for X in sites))
+    return agree_on_scores(cuts, sum(score_steps(count_between(X, cuts)) for X in sites))
 
 
 def exact(X: np.ndarray) -> np.ndarray:
@@ -50,27 +53,46 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+each_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+
+
+@each_shape
 @pytest.mark.parametrize("n_rows", [100, 5000])
-@pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_scores_are_those_of_the_pooled_ranks(shape, n_rows, shift, rng) -> None:
-    means = shift * np.array([-1.0, -0.3, 0.2, 1.1])
-    sites = [shape(rng.normal(size=(n_rows, 1)) + mean) for mean in means]
+def test_scores_are_those_of_the_ranks(shape, n_rows, rng) -> None:
+    sites = [shape(rng.normal(size=(n_rows, 1))) for _ in range(4)]
     pooled = np.vstack(sites)
     found, wanted = agree(sites).apply(pooled)[:, 0], exact(pooled)[:, 0]
     assert unexplained(found, wanted) < 0.006
     # Beyond that are tails, and values right beside a tied one.
     assert np.quantile(np.abs(found - wanted), 0.95) < 0.12
-    # Monotone, and equal values have equal scores.
     order = np.argsort(pooled[:, 0], kind="stable")
     assert (np.diff(found[order]) >= 0.0).all()
+    assert found.mean() == pytest.approx(0.0, abs=0.02)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES][:5])
+@pytest.mark.parametrize("spread", [1.0, 4.0])
+def test_columns_are_normal_within_sites_whose_means_differ(shape, spread, rng) -> None:
+    """The map undoes the shape, although pooled rows have several modes."""
+    means = spread * np.array([-1.0, -0.4, 0.3, 1.1])
+    normal = [rng.normal(size=(3000, 1)) + mean for mean in means]
+    sites = [SHAPES[shape](one) for one in normal]
+    scores = agree(sites)
+    found = np.vstack([scores.apply(X) - scores.apply(X).mean() for X in sites])[:, 0]
+    wanted = np.vstack([one - one.mean() for one in normal])[:, 0]
+    assert unexplained(found, wanted) < 0.03
+    pooled = np.vstack(sites)
+    ranks = exact(pooled).reshape(4, -1)
+    ranks = (ranks - ranks.mean(axis=1, keepdims=True)).ravel()
+    if spread > 1.0:
+        assert unexplained(ranks, wanted) > 3 * unexplained(found, wanted)
 
 
 def test_tied_values_have_the_score_of_their_middle_rank() -> None:
     values = np.repeat([0.0, 1.0, 2.0, 40.0], [500, 300, 150, 50])[:, None]
     found = agree([values[::2], values[1::2]]).apply(np.unique(values)[:, None])
     expected = ndtri([0.25, 0.65, 0.875, 0.975])
-    np.testing.assert_allclose(found[:, 0], expected, atol=0.06)
+    np.testing.assert_allclose(np.diff(found[:, 0]), np.diff(expected), atol=0.06)
 
 
 def test_no_value_outside_the_outer_cuts_is_told_from_another(rng) -> None:
@@ -141,6 +163,38 @@ def test_rounding_in_the_sums_does_not_move_a_cut(rng) -> None:
     described = describe(lambda: [X])
     moved = described * (1.0 + 1e-14 * rng.normal(size=described.shape))
     np.testing.assert_array_equal(place_cuts(moved), place_cuts(described))
+
+
+def test_a_site_on_one_side_of_a_cut_says_nothing_about_it() -> None:
+    counts = np.zeros((2, N_CUTS + 1))
+    counts[0, 10:12] = [30, 10]
+    counts[1, 5] = 40
+    found = score_steps(counts)
+    assert found.shape == (2, N_STEPPED)
+    _, weights, weighted = np.split(found, [N_CUTS + 1, 2 * N_CUTS + 1], axis=1)
+    assert np.flatnonzero(weights[0]).tolist() == [10]
+    assert weights[0, 10] == pytest.approx(30 * 10 / 40)
+    step = ndtri(35 / 40) - ndtri(15 / 40)
+    assert weighted[0, 10] == pytest.approx(weights[0, 10] * step)
+    assert not weights[1].any()
+    assert not score_steps(np.zeros((2, N_CUTS + 1))).any()
+
+
+def test_sites_with_no_value_in_common_are_put_side_by_side(rng) -> None:
+    sites = [rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 1000.0]
+    scores = agree(sites)
+    for X in sites:
+        assert unexplained(scores.apply(X)[:, 0], exact(X)[:, 0]) < 0.05
+
+
+def test_maps_are_compared_to_the_last_digit(rng) -> None:
+    X = rng.normal(size=(100, 2))
+    one = agree([X])
+    assert same_scores(one, NormalScores(one.points.copy(), one.scores.copy()))
+    assert same_scores(None, None)
+    assert not same_scores(one, None)
+    assert not same_scores(None, one)
+    assert not same_scores(one, NormalScores(one.points, one.scores + 1e-15))
 
 
 def test_scores_of_some_columns(rng) -> None:

@@ -1,14 +1,17 @@
-r"""Normal scores of columns, from quantiles that all sites agree on.
+r"""Normal scores of columns, by a map that all sites agree on.
 
-The normal score of a value is :math:`\Phi^{-1}(F)`, where F is the share of all rows
-with a smaller value, and half of those with the same one. F is a share of the rows of
-all sites together, so that a score means the same everywhere: it is a function of the
-value alone. It comes from two sums of counts:
+A normal score is :math:`\Phi^{-1}(F)`, where F is the share of rows with a smaller
+value, and half of those with the same one. A fit centres every site on its own mean, so
+columns should be normal within sites; but a score has to mean the same at all sites,
+and for new rows, so it must be a function of the value alone. Both are possible: if
+:math:`x = h(m_i + z)` with normal z at site i, the score of x among the rows of site i
+is :math:`h^{-1}(x) - m_i`, and the *step* of the score from one value to another is the
+same at all sites. So steps are averaged over sites and then added up. Two sums do that:
 
 1. `describe`: how many values lie between powers of two, with averages of the sites'
-   means and variances. From this, `place_cuts` guesses the quantiles of each column.
-2. `count_between`: how many values lie between these cuts. From the exact counts,
-   `score_bins` computes the scores.
+   means and variances. From this, `place_cuts` guesses quantiles of each column.
+2. `score_steps`: how many values lie between these cuts, and the steps of the site's
+   own scores from one bin to the next. From this, `agree_on_scores` makes the map.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,6 +39,9 @@ N_FACTS = 6
 #: Numbers that `describe` returns for each column.
 N_DESCRIBED = N_FACTS + CELLS.size + 1
 
+#: Numbers that `score_steps` returns for each column.
+N_STEPPED = 3 * N_CUTS + 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalScores:
@@ -46,7 +52,7 @@ class NormalScores:
     points : ndarray of shape (n_features, N_CUTS + 1)
         Values, which do not decrease in a row.
     scores : ndarray of shape (n_features, N_CUTS + 1)
-        Their normal scores, which do not decrease in a row.
+        Their scores, which do not decrease in a row.
     """
 
     points: Matrix
@@ -74,6 +80,26 @@ class NormalScores:
         for j in range(X.shape[1]):
             found[:, j] = np.interp(X[:, j], points[j], scores[j])
         return found
+
+
+def same_scores(one: NormalScores | None, other: NormalScores | None) -> bool:
+    """Compare two maps.
+
+    Parameters
+    ----------
+    one, other : NormalScores or None
+        Maps, in any order.
+
+    Returns
+    -------
+    bool
+        Whether they are the same, to the last digit; None is the same as None only.
+    """
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one.points, other.points) and np.array_equal(
+        one.scores, other.scores
+    )
 
 
 def describe(read: Callable[[], Iterable[Matrix]]) -> Matrix:
@@ -132,7 +158,7 @@ def count_between(X: Matrix, cuts: Matrix) -> Matrix:
 
 
 def place_cuts(described: Matrix) -> Matrix:
-    """Guess quantiles of each column, where counts are worth asking for.
+    """Guess quantiles of each column, where steps are worth asking for.
 
     Parameters
     ----------
@@ -186,32 +212,62 @@ def _logistic(values: Vector) -> Vector:
     return 0.5 * (1.0 + np.tanh(0.5 * values))
 
 
-def score_bins(cuts: Matrix, counts: Matrix) -> NormalScores:
-    """Compute normal scores from counts between cuts.
+def score_steps(counts: Matrix) -> Matrix:
+    r"""Compute the steps of a site's own normal scores, as numbers to add.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_features, N_CUTS + 1)
+        Number of the site's values between cuts.
+
+    Returns
+    -------
+    ndarray of shape (n_features, N_STEPPED)
+        Counts; weight of each cut; weight times step at each cut.
+
+    Notes
+    -----
+    The score of a bin is that of a value which all its rows share; at a cut, the score
+    steps from that of the bin below to that of the bin above. With F of the n values
+    below a cut, the weight is :math:`F (n - F) / n`: a site where all values lie on one
+    side of a cut does not know the step there.
+    """
+    below = np.cumsum(counts, axis=1)
+    n_rows = np.maximum(below[:, -1:], 1.0)
+    shares = np.clip((below - counts / 2) / n_rows, 0.5 / n_rows, 1.0 - 0.5 / n_rows)
+    weights = below[:, :-1] * (n_rows - below[:, :-1]) / n_rows
+    steps = np.diff(ndtri(shares), axis=1)
+    return np.hstack([counts, weights, weights * steps])
+
+
+def agree_on_scores(cuts: Matrix, stepped: Matrix) -> NormalScores:
+    """Make the map from the steps of all sites.
 
     Parameters
     ----------
     cuts : ndarray of shape (n_features, N_CUTS)
         Cuts of each column.
-    counts : ndarray of shape (n_features, N_CUTS + 1)
-        Number of rows of all sites between them.
+    stepped : ndarray of shape (n_features, N_STEPPED)
+        Sum of `score_steps` over the sites.
 
     Returns
     -------
     NormalScores
-        Map through the middle of each bin that has rows, where the score is that of a
-        value which all rows of the bin share. Tied values, which lie in a bin of their
-        own, so get their mid-rank. Points of empty bins lie on the line between
-        others.
+        Map through the middle of each bin that has rows; the mean score of all rows is
+        zero. Points of empty bins lie on the line between others.
     """
-    counts = np.rint(counts)
+    counts, weights, weighted = np.split(stepped, [N_CUTS + 1, 2 * N_CUTS + 1], axis=1)
+    # The smallest weight is a half, but for rounding.
+    steps = np.where(weights > 0.25, weighted / np.maximum(weights, 0.25), 0.0)
+    raised = np.cumsum(np.maximum(steps, 0.0), axis=1)
     widths = np.diff(cuts)[:, [0, -1]] / 2
     ends = cuts[:, [0, -1]] + widths * [-1.0, 1.0]
     points = np.hstack([ends[:, :1], (cuts[:, 1:] + cuts[:, :-1]) / 2, ends[:, 1:]])
     scores = np.zeros_like(points)
-    for j, own in enumerate(counts):
+    for j, own in enumerate(np.rint(counts)):
         used = own > 0
         if used.any():
-            middle = (np.cumsum(own) - own / 2)[used] / own.sum()
-            scores[j] = np.interp(points[j], points[j, used], ndtri(middle))
+            levels = np.concatenate([[0.0], raised[j]])
+            levels -= levels @ own / own.sum()
+            scores[j] = np.interp(points[j], points[j, used], levels[used])
     return NormalScores(points, scores)

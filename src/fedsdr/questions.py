@@ -19,9 +19,11 @@ from fedsdr.method import Terms, Variables
 from fedsdr.normal_scores import (
     N_CUTS,
     N_DESCRIBED,
+    N_STEPPED,
     NormalScores,
     count_between,
     describe,
+    score_steps,
 )
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
@@ -34,8 +36,8 @@ Sum = TypeVar("Sum")
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
 
-# A score of 10 would be that of one row among 1e23.
-LARGEST_SCORE = 10.0
+# Scores of one site are below 10, and those of sites with other means beside them.
+LARGEST_SCORE = 1e4
 
 
 class Question(ABC, Generic[Sum]):
@@ -211,8 +213,8 @@ class ColumnSpreads(Question[Matrix]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinCounts(Question[Matrix]):
-    """Number of values of every column between cuts.
+class ScoreSteps(Question[Matrix]):
+    """Number of values of every column between cuts, and steps of their scores.
 
     Parameters
     ----------
@@ -222,17 +224,17 @@ class BinCounts(Question[Matrix]):
         Cuts of each column, which do not decrease.
     """
 
-    name: ClassVar[str] = "counts"
+    name: ClassVar[str] = "steps"
     terms: Terms
     cuts: Matrix
 
     @property
     def n_values(self) -> int:
-        """Number of values: one more per column than it has cuts."""
-        return (N_CUTS + 1) * self.terms.n_features
+        """Number of values: counts of bins, and two values per cut of each column."""
+        return N_STEPPED * self.terms.n_features
 
     def compute(self, rows: Rows) -> Matrix:
-        """Count the values of one site.
+        """Count the values of one site, and score them.
 
         Parameters
         ----------
@@ -241,16 +243,16 @@ class BinCounts(Question[Matrix]):
 
         Returns
         -------
-        ndarray of shape (n_features, N_CUTS + 1)
-            Counts; gaps are not counted.
+        ndarray of shape (n_features, N_STEPPED)
+            Counts and steps, see `fedsdr.normal_scores.score_steps`.
         """
-        found = np.zeros((self.terms.n_features, N_CUTS + 1))
+        counts = np.zeros((self.terms.n_features, N_CUTS + 1))
         for X in rows.held():
-            found += count_between(X, self.cuts)
-        return found
+            counts += count_between(X, self.cuts)
+        return score_steps(counts)
 
     def unpack(self, vector: Vector) -> Matrix:
-        """Read summed counts.
+        """Read summed counts and steps.
 
         Parameters
         ----------
@@ -259,10 +261,10 @@ class BinCounts(Question[Matrix]):
 
         Returns
         -------
-        ndarray of shape (n_features, N_CUTS + 1)
-            Counts over all sites.
+        ndarray of shape (n_features, N_STEPPED)
+            Sums over all sites.
         """
-        return vector.reshape(-1, N_CUTS + 1)
+        return vector.reshape(-1, N_STEPPED)
 
     def request(self) -> dict[str, Any]:
         """Return the cuts.
@@ -482,9 +484,9 @@ def read_question(
     rest = dict(request)
     if name == ColumnSpreads.name and terms.scored and not rest:
         return ColumnSpreads(terms)
-    if name == BinCounts.name and terms.scored and set(rest) == {"cuts"}:
+    if name == ScoreSteps.name and terms.scored and set(rest) == {"cuts"}:
         shape = (terms.n_features, N_CUTS)
-        return BinCounts(terms, _read_rising(rest, "cuts", shape, LARGEST))
+        return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST))
     # Means of a study with scores are computed from the spreads.
     if name == GapTotals.name and places and not terms.scored and not rest:
         return GapTotals(places)

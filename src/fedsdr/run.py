@@ -12,14 +12,14 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.estimation.directions import Estimate, estimate, orthonormal
 from fedsdr.exceptions import InputError
 from fedsdr.method import Method, Terms
-from fedsdr.normal_scores import NormalScores, place_cuts, score_bins
+from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
-    BinCounts,
     CandidateErrors,
     ColumnSpreads,
     GapTotals,
     MomentsOf,
+    ScoreSteps,
 )
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
@@ -213,7 +213,7 @@ def _agree_on_rows(
     totals = np.ravel(described[:2, list(places)])
     fills = _pooled_means(totals) if places else None
     cuts = place_cuts(described)
-    return fills, score_bins(cuts, adder(BinCounts(terms, cuts)))
+    return fills, agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
 
 
 def _pooled_means(totals: Vector) -> Vector:

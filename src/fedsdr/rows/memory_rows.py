@@ -13,7 +13,7 @@ from fedsdr.arrays import Mask, Matrix
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
-from fedsdr.normal_scores import NormalScores
+from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.rows.site_rows import LARGEST, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
 
@@ -43,6 +43,7 @@ class MemoryRows(Rows):
     columns: tuple[str, ...] = ()
     _seed: int = field(default=0, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
+    _scores: NormalScores | None = field(default=None, init=False, repr=False)
     _unscored: Matrix | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +107,7 @@ class MemoryRows(Rows):
         return np.concatenate([(~gaps).sum(axis=0), values.sum(axis=0)])
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced, and scores removed.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------
@@ -115,9 +116,10 @@ class MemoryRows(Rows):
         values : ndarray of shape (n_columns,)
             Value for the gaps of each column.
         """
-        self.score(None)
-        gaps = self._gaps_in(columns)
-        self.X[:, columns] = np.where(gaps, values, self.X[:, columns])
+        gaps, own = self._gaps_in(columns), self._own
+        own[:, columns] = np.where(gaps, values, own[:, columns])
+        if self._scores is not None:
+            self.X = self._scores.apply(own)
 
     def score(self, scores: NormalScores | None) -> None:
         """Replace all columns by scores, in place of those of an earlier call.
@@ -127,10 +129,14 @@ class MemoryRows(Rows):
         scores : NormalScores or None
             Map of each column; None for the columns themselves.
         """
-        if self._unscored is not None:
-            self.X, self._unscored = self._unscored, None
-        if scores is not None:
-            self.X, self._unscored = scores.apply(self.X), self.X
+        if same_scores(scores, self._scores):
+            return
+        own = self._own
+        self._scores = scores
+        if scores is None:
+            self.X, self._unscored = own, None
+        else:
+            self.X, self._unscored = scores.apply(own), own
 
     def held(self) -> Iterator[Matrix]:
         """Read the rows once as the site holds them.
@@ -253,9 +259,12 @@ class MemoryRows(Rows):
 
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:
-            self.score(None)
-            self.X = self.X.copy()
-            self._gaps = np.isnan(self.X)
+            own = self._own.copy()
+            self._gaps = np.isnan(own)
+            if self._unscored is None:
+                self.X = own
+            else:
+                self._unscored = own
         return self._gaps[:, columns]
 
 

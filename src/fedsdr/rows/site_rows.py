@@ -70,7 +70,7 @@ class Rows(ABC):
 
     @abstractmethod
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced, and scores removed.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------

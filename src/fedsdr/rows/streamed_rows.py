@@ -111,7 +111,7 @@ class StreamedRows(Rows):
         return self._stream.totals(columns)
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced, and scores removed.
+        """Fill gaps; values of an earlier call are replaced.
 
         Parameters
         ----------

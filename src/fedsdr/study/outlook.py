@@ -7,7 +7,7 @@ import numpy as np
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import BinCounts, ColumnSpreads, MomentsOf
+from fedsdr.questions import ColumnSpreads, MomentsOf, ScoreSteps
 from fedsdr.study.study_file import StudyFile
 
 #: Messages of one secure sum.
@@ -62,7 +62,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
     found = {"moments": MomentsOf(terms).n_values}
     if terms.scored:
         cuts = np.zeros((terms.n_features, N_CUTS))
-        earlier = ColumnSpreads(terms), BinCounts(terms, cuts)
+        earlier = ColumnSpreads(terms), ScoreSteps(terms, cuts)
         found = {**{one.name: one.n_values for one in earlier}, **found}
     elif study.imputed:
         found = {"means": 2 * len(study.imputed), **found}
@@ -147,9 +147,10 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     if agreed.terms.scored:
         lines[0] += ", after columns are replaced by normal scores"
         lines.append(
-            "for the scores, over these sites and of every column: numbers of values "
-            f"between powers of two and between {N_CUTS} cuts, averages of the sites' "
-            "means, squared means and variances"
+            "for the scores, over these sites and of every column: averages of the "
+            "sites' means, squared means and variances, numbers of values between "
+            f"powers of two and between {N_CUTS} cuts, and average steps of the sites' "
+            "normal scores at these cuts"
         )
     if study.imputed:
         lines.append(

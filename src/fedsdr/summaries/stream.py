@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.normal_scores import NormalScores
+from fedsdr.normal_scores import NormalScores, same_scores
 
 Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
 
@@ -85,7 +85,7 @@ class Stream:
             Value for the gaps of each column.
         """
         self._gaps = (columns, np.asarray(values, dtype=np.float64))
-        self._scores = self._scanned = None
+        self._scanned = None
 
     def score(self, scores: NormalScores | None) -> None:
         """Set the scores that columns are replaced by, once gaps have been filled.
@@ -95,7 +95,7 @@ class Stream:
         scores : NormalScores or None
             Map of each column; None for the columns themselves.
         """
-        if scores is not self._scores:
+        if not same_scores(scores, self._scores):
             self._scores, self._scanned = scores, None
 
     def held(self) -> Iterator[Matrix]:

@@ -118,12 +118,12 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "spreads", "counts", "moments", "errors"),
+                choices=("means", "spreads", "steps", "moments", "errors"),
             ),
             FieldSpec(
                 "request",
                 "record",
-                "cuts of each column for counts; means that gaps are filled with, if "
+                "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; otherwise nothing",
                 EVERYONE,
@@ -176,7 +176,8 @@ SECURE = Schema(
                 "candidate on the rows held out (eq2.14); for means: counts and sums "
                 "of the columns with gaps; for spreads: of each column count, sum, "
                 "mean, its square, variance, and counts between powers of two; for "
-                "counts: of each column the counts between its cuts",
+                "steps: of each column the counts between its cuts, weights of the "
+                "cuts, and weighted steps of the site's normal scores at them",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
