@@ -26,7 +26,9 @@ def agree(sites: list[np.ndarray]) -> NormalScores:
     """Agree on scores, as sites and coordinator do."""
     described = sum(describe(lambda X=X: [X]) for X in sites)
     cuts = place_cuts(described)
-    return agree_on_scores(cuts, sum(score_steps(count_between(X, cuts)) for X in sites))
+    return agree_on_scores(
+        cuts, sum(score_steps(count_between(X, cuts)) for X in sites)
+    )
 
 
 def exact(X: np.ndarray) -> np.ndarray:
@@ -114,7 +116,7 @@ def test_no_value_outside_the_outer_cuts_is_told_from_another(rng) -> None:
 )
 def test_cuts_follow_the_units(seed: int, unit: float, origin: float) -> None:
     rng = np.random.default_rng(seed)
-    X = unit * (rng.normal(size=(400, 2)) + [0.0, origin])
+    X = unit * (rng.normal(size=(400, 2)) + np.array([0.0, origin]))
     cuts = place_cuts(describe(lambda: [X]))
     assert cuts.shape == (2, N_CUTS)
     assert (np.diff(cuts) >= 0.0).all()
@@ -131,7 +133,8 @@ def test_gaps_do_not_count(rng) -> None:
     X = np.exp(rng.normal(size=(200, 2)))
     gappy = np.vstack([X, np.full((50, 2), np.nan)])
     np.testing.assert_array_equal(
-        describe(lambda: [gappy[100:], gappy[:100]]), describe(lambda: [X[100:], X[:100]])
+        describe(lambda: [gappy[100:], gappy[:100]]),
+        describe(lambda: [X[100:], X[:100]]),
     )
     cuts = place_cuts(describe(lambda: [X]))
     np.testing.assert_array_equal(count_between(gappy, cuts), count_between(X, cuts))

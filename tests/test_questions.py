@@ -481,8 +481,7 @@ KEYS = ["bases", "means", "cuts", "points", "scores"]
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(KEYS) | st.text(), inner)
+            st.lists(inner) | st.dictionaries(st.sampled_from(KEYS) | st.text(), inner)
         ),
     ),
 )

@@ -116,20 +116,20 @@ def describe(read: Callable[[], Iterable[Matrix]]) -> Matrix:
         Number of values, their sum; 1 if there are any, then their mean, its square,
         and their variance; number of values in each cell.
     """
-    counts, sums = 0.0, 0.0
+    counts: Vector | float = 0.0
+    sums: Vector | float = 0.0
     for X in read():
         there = ~np.isnan(X)
         counts = counts + there.sum(axis=0)
         sums = sums + np.where(there, X, 0.0).sum(axis=0)
-    counts, sums = np.asarray(counts), np.asarray(sums)
     some = np.maximum(counts, 1.0)
     mean = sums / some
-    squares, cells = 0.0, 0.0
+    squares, cells = np.zeros_like(mean), np.zeros((mean.size, CELLS.size + 1))
     for X in read():
-        squares = squares + np.where(np.isnan(X), 0.0, (X - mean) ** 2).sum(axis=0)
-        cells = cells + count_between(X, np.tile(CELLS, (X.shape[1], 1)))
-    facts = [counts, sums, counts > 0, mean, mean**2, squares / some]
-    return np.vstack([*facts, np.asarray(cells).T])
+        squares += np.where(np.isnan(X), 0.0, (X - mean) ** 2).sum(axis=0)
+        cells += count_between(X, np.broadcast_to(CELLS, (mean.size, CELLS.size)))
+    facts = [counts, sums, np.sign(counts), mean, mean**2, squares / some]
+    return np.vstack([*facts, cells.T])
 
 
 def count_between(X: Matrix, cuts: Matrix) -> Matrix:

@@ -123,7 +123,11 @@ def test_gaps_are_filled_alike(rng) -> None:
 @pytest.mark.parametrize("size", [1, 9, 500])
 def test_columns_are_scored_alike(size, rng) -> None:
     X = np.column_stack(
-        [np.exp(rng.normal(size=200)), rng.poisson(1.0, 200), 1e6 + rng.normal(size=200)]
+        [
+            np.exp(rng.normal(size=200)),
+            rng.poisson(1.0, 200),
+            1e6 + rng.normal(size=200),
+        ]
     )
     X[rng.random(200) < 0.2, 1] = np.nan
     own, streamed = twins(X, rng.normal(size=200), size)

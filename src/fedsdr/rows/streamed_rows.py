@@ -140,7 +140,7 @@ class StreamedRows(Rows):
         ndarray of shape (n_batch, n_features)
             Rows before gaps are filled and columns are scored; NaN is a gap.
         """
-        return self._stream.held()
+        yield from self._stream.held()
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).

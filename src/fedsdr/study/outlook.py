@@ -184,7 +184,9 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     if study.imputed:
         lines.append("means of the columns whose gaps are filled")
     if study.model.method.scores == "normal":
-        lines.append(f"{N_CUTS} cuts of every column, and the normal scores beside them")
+        lines.append(
+            f"{N_CUTS} cuts of every column, and the normal scores beside them"
+        )
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")
     lines.append("the result: directions, variables, eigenvalues, number of rows")
