@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from fedsdr.metrics import subspace_distance
 from fedsdr.simulate import make_setting
 
 HERE = Path(__file__).parent
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 N_SITES, N_PER_SITE, D, ACTIVE = 5, 100, 100, 4
 WAYS = ("none", "normal", "ranks")
 
@@ -163,23 +164,24 @@ def main() -> None:
 PAGE = """\
 # Normal scores of columns
 
-`FedSSIR(scores="none")`, `FedSSIR(scores="normal")`, and a fit on exact normal scores of
-the ranks over all pooled rows; {runs} runs each. Cells: mean Dist, K right, share of the
-true variables found, number of false ones. The last two columns compare "normal" with
-"exact": runs with another selection, and the largest number of variables that differ; the
-median and the largest difference of Dist.
+`FedSSIR(scores="none")`, `FedSSIR(scores="normal")`, and a fit on exact normal scores
+of the ranks over all pooled rows; {runs} runs each. Cells: mean Dist, K right, share of
+the true variables found, number of false ones. The last two columns compare "normal"
+with "exact": runs with another selection, and the largest number of variables that
+differ; the median and the largest difference of Dist.
 
-| x | none | normal | exact, pooled | Dist, normal / none | other selection | other Dist |
+| x | none | normal | exact, pooled | normal / none | other selection | other Dist |
 |---|---|---|---|---|---|---|
 {lines}
 
-First rows: d = 100, 5 sites of 100 rows, z autoregressive with correlation 0.5, y the sum
-of 4 standardised columns, at variance 1, plus noise of standard deviation 0.5. K is right
-if it is 1. Last rows: the paper's settings with d = 100 and 10 sites of 100 rows, whose
-means differ by more than the spread within a site; x normal, or its exponential. Dist is
-that of the coefficients of columns at equal spread within sites.
+First rows: d = 100, 5 sites of 100 rows, z autoregressive with correlation 0.5, y the
+sum of 4 standardised columns, at variance 1, plus noise of standard deviation 0.5. K is
+right if it is 1. Last rows: the paper's settings with d = 100 and 10 sites of 100 rows,
+whose means differ by more than the spread within a site; x normal, or its exponential.
+Dist is that of the coefficients of columns at equal spread within sites.
 
-Command: `python -m benchmarks.column_scores --runs {runs}`. Commit: {commit}. Date: {date}.
+Command: `python -m benchmarks.column_scores --runs {runs}`.
+Commit: {commit}. Date: {date}.
 """
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from fedsdr.normal_scores import (
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import (
     CandidateErrors,
-    ColumnSpreads,
+    ColumnShapes,
     GapTotals,
     MomentsOf,
     MomentSums,
@@ -113,7 +113,7 @@ def test_numbers_of_a_sum_are_counted() -> None:
     assert MomentsOf(Terms(D, validation_fraction=0.1)).n_values == 2 * one
     assert GapTotals((0, 2)).n_values == 4
     assert CandidateErrors(Terms(D), [np.eye(D)] * 3).n_values == 3
-    assert ColumnSpreads(Terms(D)).n_values == D * N_DESCRIBED
+    assert ColumnShapes(Terms(D)).n_values == D * N_DESCRIBED
     assert ScoreSteps(Terms(D), CUTS).n_values == D * N_STEPPED
 
 
@@ -192,14 +192,14 @@ def test_descriptions_and_steps_are_added_and_travel() -> None:
     sites["site 1"].X[::4, 1] = np.nan
     adder = OwnSites(sites, Variables(("a", "b", "c"), filled=("b",)))
     terms = Terms(D, scored=True)
-    for question in (ColumnSpreads(terms), ScoreSteps(terms, CUTS)):
+    for question in (ColumnShapes(terms), ScoreSteps(terms, CUTS)):
         parts = [question.compute(rows) for rows in sites.values()]
         packed = sum(question.pack(part) for part in parts)
         assert packed.shape == (question.n_values,)
         np.testing.assert_allclose(question.unpack(packed), adder(question))
     everything = np.vstack([rows.X for rows in sites.values()])
     there = (~np.isnan(everything)).sum(axis=0)
-    described = adder(ColumnSpreads(terms))
+    described = adder(ColumnShapes(terms))
     np.testing.assert_array_equal(described[0], there)
     np.testing.assert_allclose(described[1], np.nansum(everything, axis=0))
     counts = adder(ScoreSteps(terms, CUTS))[:, : N_CUTS + 1]
@@ -213,7 +213,7 @@ def test_columns_are_scored_after_gaps_are_filled() -> None:
     own = {name: rows.X.copy() for name, rows in sites.items()}
     adder = OwnSites(sites, Variables(("a", "b", "c"), filled=("b",)))
     terms, fills = Terms(D, scored=True, **EVERYTHING), np.array([0.5])
-    cuts = place_cuts(adder(ColumnSpreads(terms)))
+    cuts = place_cuts(adder(ColumnShapes(terms)))
     scores = agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
     found = adder(MomentsOf(terms, (1,), fills, scores))
     scored = {
@@ -233,7 +233,7 @@ def test_columns_are_scored_after_gaps_are_filled() -> None:
         plain(CandidateErrors(Terms(D, **EVERYTHING), bases)),
     )
     # Asking again for what comes before scores, or with others, starts from the rows.
-    np.testing.assert_array_equal(place_cuts(adder(ColumnSpreads(terms))), cuts)
+    np.testing.assert_array_equal(place_cuts(adder(ColumnShapes(terms))), cuts)
     assert_same(adder(MomentsOf(terms, (1,), fills, scores)), expected)
     other = NormalScores(scores.points, 2.0 * scores.scores)
     twice = adder(MomentsOf(terms, (1,), fills, other)).parts["total"]
@@ -311,7 +311,7 @@ BASIS = np.eye(D)[:, :1]
             HELD_OUT,
             (0, 1),
         ),
-        (ColumnSpreads(SCORED), SCORED, (1,)),
+        (ColumnShapes(SCORED), SCORED, (1,)),
         (ScoreSteps(SCORED, CUTS), SCORED, ()),
         (MomentsOf(SCORED, scores=SCORES), SCORED, ()),
         (MomentsOf(SCORED, (1,), np.ones(1), SCORES), SCORED, (1,)),
@@ -440,10 +440,10 @@ def test_hostile_scores_are_refused(name, wrong) -> None:
 @pytest.mark.parametrize(
     ("name", "request_", "terms"),
     [
-        ("spreads", {}, Terms(D)),
+        ("shapes", {}, Terms(D)),
         ("steps", {"cuts": CUTS}, Terms(D)),
         ("moments", {"points": SCORES.points, "scores": SCORES.scores}, Terms(D)),
-        ("spreads", {"cuts": CUTS}, SCORED),
+        ("shapes", {"cuts": CUTS}, SCORED),
         ("steps", {}, SCORED),
         ("steps", {"cuts": CUTS, "means": np.ones(1)}, SCORED),
         ("moments", {}, SCORED),
@@ -459,7 +459,7 @@ def test_scores_are_asked_about_only_as_agreed(name, request_, terms) -> None:
     assert caught.value.code == "MALFORMED"
 
 
-def test_means_are_not_asked_for_where_spreads_hold_them() -> None:
+def test_means_are_not_asked_for_where_shapes_hold_them() -> None:
     read_question("means", {}, Terms(D), (1,))
     with pytest.raises(Refusal):
         read_question("means", {}, SCORED, (1,))
@@ -477,7 +477,7 @@ KEYS = ["bases", "means", "cuts", "points", "scores"]
 
 
 @given(
-    st.sampled_from(["means", "moments", "errors", "spreads", "steps"]) | st.text(),
+    st.sampled_from(["means", "moments", "errors", "shapes", "steps"]) | st.text(),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: (

@@ -164,7 +164,7 @@ class GapTotals(Question[Vector]):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSpreads(Question[Matrix]):
+class ColumnShapes(Question[Matrix]):
     """Location and spread of every column, from which cuts are computed.
 
     Parameters
@@ -173,7 +173,7 @@ class ColumnSpreads(Question[Matrix]):
         Terms that all parties agreed on.
     """
 
-    name: ClassVar[str] = "spreads"
+    name: ClassVar[str] = "shapes"
     terms: Terms
 
     @property
@@ -482,12 +482,12 @@ def read_question(
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
     rest = dict(request)
-    if name == ColumnSpreads.name and terms.scored and not rest:
-        return ColumnSpreads(terms)
+    if name == ColumnShapes.name and terms.scored and not rest:
+        return ColumnShapes(terms)
     if name == ScoreSteps.name and terms.scored and set(rest) == {"cuts"}:
         shape = (terms.n_features, N_CUTS)
         return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST))
-    # Means of a study with scores are computed from the spreads.
+    # Means of a study with scores are computed from the shapes.
     if name == GapTotals.name and places and not terms.scored and not rest:
         return GapTotals(places)
     fills = _read_fills(rest, len(places)) if places else None

@@ -16,7 +16,7 @@ from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
     CandidateErrors,
-    ColumnSpreads,
+    ColumnShapes,
     GapTotals,
     MomentsOf,
     ScoreSteps,
@@ -209,7 +209,7 @@ def _agree_on_rows(
     """Compute the values for gaps, and the scores of the columns, if needed."""
     if not terms.scored:
         return _pooled_means(adder(GapTotals(places))) if places else None, None
-    described = adder(ColumnSpreads(terms))
+    described = adder(ColumnShapes(terms))
     totals = np.ravel(described[:2, list(places)])
     fills = _pooled_means(totals) if places else None
     cuts = place_cuts(described)

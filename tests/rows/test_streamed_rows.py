@@ -22,7 +22,7 @@ from fedsdr.exceptions import InputError, Refusal, SiteError, SiteWarning
 from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.normal_scores import agree_on_scores, place_cuts
 from fedsdr.protocols.secure import SecureSite, SecureSum
-from fedsdr.questions import ColumnSpreads, MomentsOf, ScoreSteps
+from fedsdr.questions import ColumnShapes, MomentsOf, ScoreSteps
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 
@@ -132,7 +132,7 @@ def test_columns_are_scored_alike(size, rng) -> None:
     X[rng.random(200) < 0.2, 1] = np.nan
     own, streamed = twins(X, rng.normal(size=200), size)
     terms, fills = Terms(3, scored=True), np.array([0.5])
-    described = [ColumnSpreads(terms).compute(rows) for rows in (own, streamed)]
+    described = [ColumnShapes(terms).compute(rows) for rows in (own, streamed)]
     assert_close(described[1], described[0])
     cuts = place_cuts(described[0])
     np.testing.assert_array_equal(place_cuts(described[1]), cuts)
@@ -147,8 +147,8 @@ def test_columns_are_scored_alike(size, rng) -> None:
         found, expected = (question.compute(rows) for rows in (streamed, own))
         assert_close(question.pack(found), question.pack(expected))
     # What comes before scores is not changed by them.
-    np.testing.assert_array_equal(ColumnSpreads(terms).compute(own), described[0])
-    assert_close(ColumnSpreads(terms).compute(streamed), described[0])
+    np.testing.assert_array_equal(ColumnShapes(terms).compute(own), described[0])
+    assert_close(ColumnShapes(terms).compute(streamed), described[0])
 
 
 @pytest.mark.parametrize(

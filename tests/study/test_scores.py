@@ -71,7 +71,7 @@ def test_a_study_with_scores_equals_the_fit(files: Files, tmp_path: Path) -> Non
         pd.testing.assert_frame_equal(there.transform(X), result.transform(X))
         assert verify_site(files.site_file(name), result).is_whole
         kinds = [e.statistic for e in Ledger(tmp_path / name / "ledger").entries()]
-        assert kinds[::2] == ["spreads", "steps", "moments"]
+        assert kinds[::2] == ["shapes", "steps", "moments"]
         assert len(kinds) == 6
         # The site's rules and its ledger are about the rows, not about their scores.
         assert not (tmp_path / name / "site.log").exists()
@@ -89,8 +89,8 @@ def test_a_result_with_other_scores_is_another_result(files: Files) -> None:
 def test_what_leaves_is_announced(files: Files) -> None:
     study = read_study(files.study_file)
     told = statistics(study)
-    assert list(told) == ["spreads", "steps", "moments"]
-    assert (told["spreads"], told["steps"]) == (6 * N_DESCRIBED, 6 * N_STEPPED)
+    assert list(told) == ["shapes", "steps", "moments"]
+    assert (told["shapes"], told["steps"]) == (6 * N_DESCRIBED, 6 * N_STEPPED)
     announced = sum(one.n_bytes for one in leaves_site(study))
     transport = files.connect()
     files.run(transport)
@@ -114,7 +114,7 @@ def test_gaps_are_filled_before_columns_are_scored(tmp_path: Path, model) -> Non
     columns["x1"]["missing"] = "mean"
     files = Files(tmp_path, rows, columns=columns, model=model)
     study = read_study(files.study_file)
-    # The means come with the spreads: no sum more than without gaps.
+    # The means come with the shapes: no sum more than without gaps.
     assert "means" not in statistics(study)
     result = files.run()
     means = result.settings["preprocessing"]["filled_with"]
@@ -143,7 +143,7 @@ class StopError(Exception):
     """Failure of the coordinator's machine."""
 
 
-@pytest.mark.parametrize("statistic", ["spreads", "steps", "moments"])
+@pytest.mark.parametrize("statistic", ["shapes", "steps", "moments"])
 @pytest.mark.parametrize("restarted", [True, False])
 def test_an_interrupted_study_goes_on(files: Files, statistic, restarted) -> None:
     """Sites that were not restarted hold scored rows when they agree again."""
@@ -152,7 +152,7 @@ def test_an_interrupted_study_goes_on(files: Files, statistic, restarted) -> Non
     def fault(name: str, site: str, packed: bytes) -> bytes:
         if name == "secure.unmask" and site == "south" and len(seen) < 3:
             seen.append(name)
-            if len(seen) == ["spreads", "steps", "moments"].index(statistic) + 1:
+            if len(seen) == ["shapes", "steps", "moments"].index(statistic) + 1:
                 seen.extend(["over"] * 3)
                 raise StopError
         return packed
@@ -171,7 +171,7 @@ def test_scores_are_refused_where_the_study_has_none(tmp_path: Path) -> None:
     party = open_site(files.site_file("north"), rehearsal=True)
     party.handle("secure.agree", {"study": read_study(files.study_file).digest})
     cuts = np.zeros((6, N_CUTS))
-    for statistic, request in (("spreads", {}), ("steps", {"cuts": cuts})):
+    for statistic, request in (("shapes", {}), ("steps", {"cuts": cuts})):
         asked = {"round": "one", "statistic": statistic, "request": request}
         with pytest.raises(Refusal) as caught:
             party.handle("secure.keys", asked)

@@ -12,10 +12,10 @@ from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.secure_site import (
     check_range,
-    check_spreads,
+    check_shapes,
     fill_with_own_means,
 )
-from fedsdr.questions import ColumnSpreads, MomentsOf
+from fedsdr.questions import ColumnShapes, MomentsOf
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import Profile
@@ -116,5 +116,5 @@ def _try_sums(agreed: AgreedStudy, rows: Rows) -> None:
         check_range(values, *size)
         return
     # Scores, which moments are computed of, are of the same size in all units.
-    spreads = ColumnSpreads(agreed.terms)
-    check_spreads(spreads.pack(spreads.compute(rows)), *size)
+    shapes = ColumnShapes(agreed.terms)
+    check_shapes(shapes.pack(shapes.compute(rows)), *size)

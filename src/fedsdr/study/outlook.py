@@ -7,7 +7,7 @@ import numpy as np
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import ColumnSpreads, MomentsOf, ScoreSteps
+from fedsdr.questions import ColumnShapes, MomentsOf, ScoreSteps
 from fedsdr.study.study_file import StudyFile
 
 #: Messages of one secure sum.
@@ -62,7 +62,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
     found = {"moments": MomentsOf(terms).n_values}
     if terms.scored:
         cuts = np.zeros((terms.n_features, N_CUTS))
-        earlier = ColumnSpreads(terms), ScoreSteps(terms, cuts)
+        earlier = ColumnShapes(terms), ScoreSteps(terms, cuts)
         found = {**{one.name: one.n_values for one in earlier}, **found}
     elif study.imputed:
         found = {"means": 2 * len(study.imputed), **found}

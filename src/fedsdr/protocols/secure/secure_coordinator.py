@@ -116,7 +116,7 @@ class SecureSum:
 
         Parameters
         ----------
-        statistic : {"means", "spreads", "steps", "moments", "errors"}
+        statistic : {"means", "shapes", "steps", "moments", "errors"}
             Statistic to add.
         request : dict
             Content of the request, such as candidate directions.

@@ -118,7 +118,7 @@ SECURE = Schema(
                 "choice",
                 "statistic that is added",
                 EVERYONE,
-                choices=("means", "spreads", "steps", "moments", "errors"),
+                choices=("means", "shapes", "steps", "moments", "errors"),
             ),
             FieldSpec(
                 "request",
@@ -174,7 +174,7 @@ SECURE = Schema(
                 "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
                 "vote for K as an indicator; for errors: mean squared error of each "
                 "candidate on the rows held out (eq2.14); for means: counts and sums "
-                "of the columns with gaps; for spreads: of each column count, sum, "
+                "of the columns with gaps; for shapes: of each column count, sum, "
                 "mean, its square, variance, and counts between powers of two; for "
                 "steps: of each column the counts between its cuts, weights of the "
                 "cuts, and weighted steps of the site's normal scores at them",

@@ -17,7 +17,7 @@ from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     CandidateErrors,
-    ColumnSpreads,
+    ColumnShapes,
     MomentsOf,
     Question,
     read_question,
@@ -189,8 +189,8 @@ class SecureSite:
                 )
         elif isinstance(question, MomentsOf):
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
-        elif isinstance(question, ColumnSpreads):
-            check_spreads(values, study.terms.n_features, len(study.sites), study.ring)
+        elif isinstance(question, ColumnShapes):
+            check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
         return values
 
     def _confirm(self, payload: Payload) -> Payload:
@@ -265,10 +265,10 @@ def check_range(
     _check_floor(squares, floor)
 
 
-def check_spreads(
+def check_shapes(
     values: Vector, n_features: int, n_sites: int, ring: FixedPoint
 ) -> None:
-    """Check that no column is too large or too small for sums of spreads.
+    """Check that no column is too large or too small for sums of shapes.
 
     Parameters
     ----------
