@@ -177,8 +177,9 @@ def test_gaps_are_filled_with_means_over_all_sites(rows) -> None:
     for name, (X, y) in gappy.items():
         filled[name] = (np.where(np.isnan(X), means, X), y)
     adder = own_sites(gappy, filled=("x3", "x5"))
-    found = run(adder, Method())
+    gather(adder, Method())
     assert adder.n_sums == 2
+    found = run(own_sites(gappy, filled=("x3", "x5")), Method())
     told = found.settings["filled_with"]
     assert list(told) == ["x3", "x5"]
     np.testing.assert_allclose(list(told.values()), means[[3, 5]])
@@ -203,6 +204,22 @@ def test_scores_do_not_depend_on_the_shape_of_a_column(rows) -> None:
     assert subspace_distance(expected.directions, plain.directions) < 0.05
 
 
+def test_the_second_stage_on_scores_is_the_same_under_masks(rows) -> None:
+    data, method = skewed(rows), Method(scores="normal")
+    adder = own_sites(data)
+    plain = run(adder, method)
+    # Shapes, steps and moments; then the second stage, which is not left out.
+    assert adder.n_sums > 4
+    assert not plain.weak
+    terms = method.terms(adder.variables)
+    asked = {name: getattr(terms, name) for name in terms.__slots__}
+    del asked["n_features"]
+    consortium = Consortium(data, **asked)
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    assert_same(run(add, method), plain, 1e-10)
+
+
 def test_a_result_scores_new_rows(rows) -> None:
     data = skewed(rows)
     found = run(own_sites(data), Method(scores="normal"))
@@ -212,7 +229,7 @@ def test_a_result_scores_new_rows(rows) -> None:
     np.testing.assert_allclose(found.transform(X), expected, atol=1e-12)
     beyond = found.transform(np.vstack([X.max(axis=0), X.max(axis=0) * 1e6]))
     assert np.abs(beyond).max() < 10.0
-    assert run(own_sites(data), Method()).scores is None
+    assert run(own_sites(rows), Method()).scores is None
 
 
 def test_gaps_are_filled_and_scored(rows) -> None:
@@ -225,9 +242,10 @@ def test_gaps_are_filled_and_scored(rows) -> None:
     mean = np.nanmean(np.concatenate([X[:, 3] for X, _ in gappy.values()]))
     method = Method(scores="normal")
     adder = own_sites(gappy, filled=("x3",))
-    found = run(adder, method)
+    gather(adder, method)
     # The means come with the description of the columns.
     assert adder.n_sums == 3
+    found = run(own_sites(gappy, filled=("x3",)), method)
     assert found.settings["filled_with"]["x3"] == pytest.approx(mean)
     for name, (X, y) in gappy.items():
         filled[name] = (found.scores.apply(np.where(np.isnan(X), mean, X)), y)
