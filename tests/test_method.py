@@ -70,6 +70,8 @@ SAME = [
     ("kernel", "smooth()", Smooth(own=None)),
     ("standardize", np.True_, True),
     ("tol", 1e-3, 1e-3),
+    ("scores", "none", "none"),
+    ("scores", " Normal", "normal"),
 ]
 
 
@@ -88,6 +90,7 @@ def test_the_defaults() -> None:
     assert method.penalty == Universal()
     assert method.kernel == Smooth()
     assert (method.refit, method.standardize, method.tol) == (True, True, 1e-6)
+    assert method.scores == "none"
     with pytest.raises(FrozenInstanceError):
         method.tol = 0.1
 
@@ -142,6 +145,16 @@ def test_the_defaults() -> None:
         ("tol", 0.0, "tol must be a number between 0 and 1, got 0.0"),
         ("tol", 1, "tol must be a number between 0 and 1, got 1"),
         ("tol", True, "tol must be a number between 0 and 1, got True"),
+        (
+            "scores",
+            "normals",
+            (
+                "scores must be 'none' or 'normal', got 'normals': did you mean "
+                "'normal'?"
+            ),
+        ),
+        ("scores", True, "scores must be 'none' or 'normal', got True"),
+        ("scores", None, "scores must be 'none' or 'normal', got None"),
     ],
 )
 def test_what_cannot_be_used_is_answered_with_the_choices(
@@ -262,6 +275,7 @@ methods = st.builds(
     refit=st.booleans() | shares | st.just("pooled"),
     standardize=st.booleans(),
     tol=shares,
+    scores=st.sampled_from(["none", "normal"]),
 )
 
 
@@ -282,6 +296,7 @@ def test_settings_say_every_parameter() -> None:
         "refit": True,
         "standardize": True,
         "tol": 1e-6,
+        "scores": "none",
     }
 
 

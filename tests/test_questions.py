@@ -1,28 +1,45 @@
 """Sums over sites as values, as vectors, and as untrusted requests."""
 
+import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from fedsdr.summaries.agreement import Expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.summaries.comparing import allclose
 
-from fedsdr.exceptions import InputError, Refusal
+from fedsdr.exceptions import InputError, Refusal, SiteWarning
 from fedsdr.method import Pairs, Slices, Smooth, Terms, Variables
+from fedsdr.normal_scores import (
+    N_CUTS,
+    N_DESCRIBED,
+    N_STEPPED,
+    NormalScores,
+    agree_on_scores,
+    place_cuts,
+)
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import (
+    AgreementOf,
     CandidateErrors,
+    ColumnShapes,
     GapTotals,
     MomentsOf,
     MomentSums,
+    ProfileOf,
     Question,
+    ScoreSteps,
+    SpreadOf,
     read_question,
 )
-from fedsdr.rows import MemoryRows, OwnSites
+from fedsdr.rows import MemoryRows, OwnSites, StreamedRows
 from fedsdr.selection import bic_dimension
 from fedsdr.summaries import prediction_errors, summarize
+from fedsdr.summaries.profile import Target
 
 D = 3
 EVERYTHING = {
@@ -54,6 +71,12 @@ def assert_same(found: MomentSums, expected: MomentSums) -> None:
         assert part.freedom_squared == pytest.approx(other.freedom_squared, rel=1e-12)
         assert allclose(part, other)
 
+
+CUTS = np.linspace([-2.0, 0.0, 1.0], [2.0, 0.0, 5.0], N_CUTS, axis=1)
+SCORES = NormalScores(
+    np.linspace([-2.0] * D, [2.0] * D, N_CUTS + 1, axis=1),
+    np.linspace([-3.0, -2.0, 0.0], [1.0, 2.0, 0.0], N_CUTS + 1, axis=1),
+)
 
 # --- values and vectors ---------------------------------------------------------------
 
@@ -101,6 +124,8 @@ def test_numbers_of_a_sum_are_counted() -> None:
     assert MomentsOf(Terms(D, validation_fraction=0.1)).n_values == 2 * one
     assert GapTotals((0, 2)).n_values == 4
     assert CandidateErrors(Terms(D), [np.eye(D)] * 3).n_values == 3
+    assert ColumnShapes(Terms(D)).n_values == D * N_DESCRIBED
+    assert ScoreSteps(Terms(D), CUTS).n_values == D * N_STEPPED
 
 
 # --- adding ---------------------------------------------------------------------------
@@ -173,6 +198,116 @@ def test_gaps_are_counted_added_and_filled() -> None:
     np.testing.assert_allclose(adder(GapTotals((1,))), totals)
 
 
+def test_descriptions_and_steps_are_added_and_travel() -> None:
+    sites = three_sites()
+    sites["site 1"].X[::4, 1] = np.nan
+    adder = OwnSites(sites, Variables(("a", "b", "c"), filled=("b",)))
+    terms = Terms(D, scored=True)
+    for question in (ColumnShapes(terms), ScoreSteps(terms, CUTS)):
+        parts = [question.compute(rows) for rows in sites.values()]
+        packed = sum(question.pack(part) for part in parts)
+        assert packed.shape == (question.n_values,)
+        np.testing.assert_allclose(question.unpack(packed), adder(question))
+    everything = np.vstack([rows.X for rows in sites.values()])
+    there = (~np.isnan(everything)).sum(axis=0)
+    described = adder(ColumnShapes(terms))
+    np.testing.assert_array_equal(described[0], there)
+    np.testing.assert_allclose(described[1], np.nansum(everything, axis=0))
+    counts = adder(ScoreSteps(terms, CUTS))[:, : N_CUTS + 1]
+    np.testing.assert_array_equal(counts.sum(axis=1), there)
+
+
+def test_columns_are_scored_after_gaps_are_filled() -> None:
+    sites = three_sites()
+    for rows in sites.values():
+        rows.X[::5, 1] = np.nan
+    own = {name: rows.X.copy() for name, rows in sites.items()}
+    adder = OwnSites(sites, Variables(("a", "b", "c"), filled=("b",)))
+    terms, fills = Terms(D, scored=True, **EVERYTHING), np.array([0.5])
+    cuts = place_cuts(adder(ColumnShapes(terms)))
+    scores = agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
+    found = adder(MomentsOf(terms, (1,), fills, scores))
+    scored = {
+        name: MemoryRows(
+            scores.apply(np.where(np.isnan(X), fills, X)),
+            sites[name].y,
+            np.random.default_rng([int(name[-1]), 1]),
+        )
+        for name, X in own.items()
+    }
+    plain = OwnSites(scored, adder.variables)
+    expected = plain(MomentsOf(Terms(D, **EVERYTHING)))
+    assert_same(found, expected)
+    bases = [np.eye(D)[:, :2]]
+    np.testing.assert_allclose(
+        adder(CandidateErrors(terms, bases, (1,), fills, scores)),
+        plain(CandidateErrors(Terms(D, **EVERYTHING), bases)),
+    )
+    # Asking again for what comes before scores, or with others, starts from the rows.
+    np.testing.assert_array_equal(place_cuts(adder(ColumnShapes(terms))), cuts)
+    assert_same(adder(MomentsOf(terms, (1,), fills, scores)), expected)
+    other = NormalScores(scores.points, 2.0 * scores.scores)
+    twice = adder(MomentsOf(terms, (1,), fills, other)).parts["total"]
+    np.testing.assert_allclose(twice.scatter, 4.0 * found.parts["total"].scatter)
+    plainly = adder(MomentsOf(Terms(D), (1,), fills)).parts["total"]
+    X = np.where(np.isnan(own["site 0"]), fills, own["site 0"])
+    np.testing.assert_array_equal(sites["site 0"].X, X)
+    assert plainly.n_rows == sum(map(len, own.values()))
+
+
+def second_stage(rows: Any, terms: Terms, *prepared: Any) -> list[np.ndarray]:
+    """Answer every question of the second stage, as vectors."""
+    columns, scale, basis = np.array([0, 2]), np.array([1.0, 0.5]), np.eye(2)[:, :1]
+    agreed = Expected(basis, np.array([0.5])), np.full(D, 1e-3)
+    asked: list[Question[Any]] = [
+        SpreadOf(terms, columns, scale, np.eye(2), *prepared),
+        ProfileOf(terms, columns, scale, basis, None, None, *prepared),
+        AgreementOf(terms, columns, scale, *agreed, *prepared),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SiteWarning)
+        return [one.pack(one.compute(rows)) for one in asked]
+
+
+def test_the_second_stage_sees_scored_columns() -> None:
+    held = site(0, 60)
+    X = np.exp(held.X)
+    X[::7, 1] = np.nan
+    fills, terms = np.array([0.7]), Terms(D, max_profiles=40, scored=True)
+    generator = np.random.default_rng(0)
+
+    def read() -> Any:
+        for start in range(0, 60, 17):
+            yield X[start : start + 17], held.y[start : start + 17]
+
+    scored = SCORES.apply(np.where(np.isnan(X), fills, X))
+    plain = MemoryRows(scored, held.y, generator)
+    expected = second_stage(plain, Terms(D, max_profiles=40))
+    for rows in (
+        MemoryRows(X, held.y, generator),
+        StreamedRows(read, generator, memory=1 << 12),
+    ):
+        for _ in range(2):
+            found = second_stage(rows, terms, (1,), fills, SCORES)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        # The next sum without scores is about the rows themselves.
+        unscored = second_stage(rows, Terms(D, max_profiles=40), (1,), fills)
+        assert not np.allclose(unscored[0], expected[0])
+
+
+def test_rows_of_the_caller_are_not_overwritten() -> None:
+    X = np.exp(np.random.default_rng(0).normal(size=(40, D)))
+    before, rows = X.copy(), MemoryRows(X, X[:, 0], np.random.default_rng(0))
+    MomentsOf(Terms(D, scored=True), scores=SCORES).compute(rows)
+    rows.fill((1,), np.array([0.0]))
+    rows.totals((0, 1))
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(rows.X, SCORES.apply(before))
+    rows.score(None)
+    np.testing.assert_array_equal(rows.X, before)
+
+
 def test_fills_that_cannot_be_used_are_refused_by_the_rows() -> None:
     rows = site(0, 30)
     rows.X[::5, 1] = np.nan
@@ -192,7 +327,7 @@ def test_own_sites_count_what_an_exchange_would_cost() -> None:
 
 def test_one_more_sum_is_one_more_class() -> None:
     class Counts(Question[np.ndarray]):
-        name = "counts"
+        name = "steps"
 
         @property
         def n_values(self) -> int:
@@ -212,8 +347,27 @@ def test_one_more_sum_is_one_more_class() -> None:
 
 HELD_OUT = Terms(D, validation_fraction=0.3, max_candidates=3)
 EVERY_SUM = replace(HELD_OUT, max_profiles=40)
+SCORED = replace(EVERY_SUM, scored=True)
 BASIS = np.eye(D)[:, :1]
-KEYS = ("bases", "means", "columns", "scale", "basis", "sigma", "own")
+COLUMNS, SCALE = np.array([0, 2]), np.array([1.0, 0.5])
+EXPECTED = Expected(np.eye(2)[:, :1], np.array([0.5]))
+#: Questions of the second stage without what comes before all of them.
+SECOND_STAGE = {
+    "spread": partial(SpreadOf, SCORED, COLUMNS, SCALE, np.eye(2)),
+    "profile": partial(
+        ProfileOf,
+        SCORED,
+        COLUMNS,
+        SCALE,
+        EXPECTED.basis,
+        None,
+        Target(0.5, np.eye(2)),
+    ),
+    "agreement": partial(AgreementOf, SCORED, COLUMNS, SCALE, EXPECTED, np.ones(D)),
+}
+STATISTICS = ["means", "shapes", "steps", "moments", "errors", *SECOND_STAGE]
+KEYS = ["bases", "means", "columns", "scale", "basis", "sigma", "own"]
+KEYS += ["cuts", "points", "scores", "shares", "variances"]
 
 
 @pytest.mark.parametrize(
@@ -229,6 +383,16 @@ KEYS = ("bases", "means", "columns", "scale", "basis", "sigma", "own")
             HELD_OUT,
             (0, 1),
         ),
+        (ColumnShapes(SCORED), SCORED, (1,)),
+        (ScoreSteps(SCORED, CUTS), SCORED, ()),
+        (MomentsOf(SCORED, scores=SCORES), SCORED, ()),
+        (MomentsOf(SCORED, (1,), np.ones(1), SCORES), SCORED, (1,)),
+        (CandidateErrors(SCORED, [BASIS], (), None, SCORES), SCORED, ()),
+        *((ask((), None, SCORES), SCORED, ()) for ask in SECOND_STAGE.values()),
+        *(
+            (ask((1,), np.ones(1), SCORES), SCORED, (1,))
+            for ask in SECOND_STAGE.values()
+        ),
     ],
 )
 def test_a_request_becomes_the_question_again(question, terms, places) -> None:
@@ -237,11 +401,12 @@ def test_a_request_becomes_the_question_again(question, terms, places) -> None:
     assert type(found) is type(question)
     assert found.n_values == question.n_values
     assert getattr(found, "terms", terms) == terms
-    assert found.places == places
+    assert getattr(found, "places", places) == places
     wanted = {**question.request()}
     for name, value in found.request().items():
         expected = wanted.pop(name)
-        assert len(value) == len(expected)
+        if not isinstance(value, list):
+            value, expected = [value], [expected]
         for one, other in zip(value, expected, strict=True):
             np.testing.assert_array_equal(one, other)
     assert not wanted
@@ -303,6 +468,88 @@ def test_malformed_requests_are_refused(name, request_, terms, places) -> None:
     assert caught.value.code == "MALFORMED"
 
 
+def changed(matrix: np.ndarray, value: float, place: tuple[int, int]) -> np.ndarray:
+    copy = matrix.copy()
+    copy[place] = value
+    return copy
+
+
+HOSTILE = [
+    None,
+    "points",
+    CUTS.tolist(),
+    CUTS.astype(np.float32),
+    CUTS.astype(object),
+    CUTS[0],
+    CUTS[:, :-2],
+    CUTS[:-1],
+    CUTS[None],
+    np.zeros((D, 0)),
+    np.zeros((D, 10_000)),
+    CUTS[:, ::-1].copy(),
+    changed(CUTS, np.nan, (1, 3)),
+    changed(CUTS, np.inf, (1, N_CUTS - 1)),
+    changed(CUTS, -np.inf, (2, 0)),
+    changed(CUTS, 1e100, (2, N_CUTS - 1)),
+    changed(CUTS, CUTS[0, 4] - 1e-12, (0, 5)),
+]
+
+
+@pytest.mark.parametrize("cuts", HOSTILE)
+def test_hostile_cuts_are_refused(cuts) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_question("steps", {"cuts": cuts}, SCORED, ())
+    assert caught.value.code == "MALFORMED"
+
+
+@pytest.mark.parametrize("name", ["points", "scores"])
+@pytest.mark.parametrize("wrong", HOSTILE)
+def test_hostile_scores_are_refused(name, wrong) -> None:
+    whole = {"points": SCORES.points, "scores": SCORES.scores}
+    if isinstance(wrong, np.ndarray) and wrong.shape == CUTS.shape:
+        # As wide as it has to be, so that only the values are wrong.
+        wrong = np.concatenate([wrong, wrong[:, -1:]], axis=1)
+    requests = {"moments": {}, "errors": {"bases": [BASIS]}}
+    requests |= {asked: ask().request() for asked, ask in SECOND_STAGE.items()}
+    for asked, more in requests.items():
+        with pytest.raises(Refusal) as caught:
+            read_question(asked, {**whole, name: wrong, **more}, SCORED, ())
+        assert caught.value.code == "MALFORMED"
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "terms"),
+    [
+        ("shapes", {}, Terms(D)),
+        ("steps", {"cuts": CUTS}, Terms(D)),
+        ("moments", {"points": SCORES.points, "scores": SCORES.scores}, Terms(D)),
+        ("shapes", {"cuts": CUTS}, SCORED),
+        ("steps", {}, SCORED),
+        ("steps", {"cuts": CUTS, "means": np.ones(1)}, SCORED),
+        ("moments", {}, SCORED),
+        ("moments", {"scores": SCORES.scores}, SCORED),
+        ("moments", {"points": SCORES.points}, SCORED),
+        ("moments", {"points": SCORES.points, "scores": 1e4 * SCORES.scores}, SCORED),
+        ("errors", {"bases": [BASIS]}, SCORED),
+        *((name, ask().request(), SCORED) for name, ask in SECOND_STAGE.items()),
+        *(
+            (name, ask((), None, SCORES).request(), EVERY_SUM)
+            for name, ask in SECOND_STAGE.items()
+        ),
+    ],
+)
+def test_scores_are_asked_about_only_as_agreed(name, request_, terms) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_question(name, request_, terms, ())
+    assert caught.value.code == "MALFORMED"
+
+
+def test_means_are_not_asked_for_where_shapes_hold_them() -> None:
+    read_question("means", {}, Terms(D), (1,))
+    with pytest.raises(Refusal):
+        read_question("means", {}, SCORED, (1,))
+
+
 def test_no_more_than_twenty_directions_are_looked_at() -> None:
     terms = Terms(30, validation_fraction=0.3, max_candidates=1)
     read_question("errors", {"bases": [np.eye(30)[:, :20]]}, terms, ())
@@ -312,7 +559,7 @@ def test_no_more_than_twenty_directions_are_looked_at() -> None:
 
 
 @given(
-    st.sampled_from(["means", "moments", "errors", "spread", "profile"]) | st.text(),
+    st.sampled_from(STATISTICS) | st.text(),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: (
@@ -321,10 +568,10 @@ def test_no_more_than_twenty_directions_are_looked_at() -> None:
     ),
 )
 def test_anything_is_answered_or_refused(name: str, content: Any) -> None:
-    for places in ((), (1,)):
+    for places, terms in (((), EVERY_SUM), ((1,), EVERY_SUM), ((1,), SCORED)):
         refused = None
         try:
-            found = read_question(name, content, EVERY_SUM, places)
+            found = read_question(name, content, terms, places)
         except Refusal as refusal:
             refused = refusal.code
         if refused is None:

@@ -8,6 +8,7 @@ import pytest
 
 from fedsdr import FedSSIR
 from fedsdr.exceptions import InputError
+from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.result import Result
 from fedsdr.simulate import make_setting
 
@@ -185,6 +186,27 @@ def test_numbers_that_may_be_missing() -> None:
         small().transform(frame)
 
 
+def test_a_result_with_scores_read_back_scores_the_same(data, frame, tmp_path) -> None:
+    skewed = np.exp(frame)
+    model = FedSSIR(scores="normal").fit(skewed, data.y, sites=data.sites)
+    result = model.result_
+    result.to_json(tmp_path / "r.json")
+    back = Result.from_json(tmp_path / "r.json")
+    assert same_scores(back.scores, result.scores)
+    assert (str(back), back.settings["scores"]) == (str(result), "normal")
+    for some in (skewed, skewed[list(result.selected)]):
+        pd.testing.assert_frame_equal(back.transform(some), result.transform(skewed))
+    reduced = back.transform(skewed).to_numpy()
+    np.testing.assert_allclose(reduced, model.transform(skewed), atol=1e-12)
+    scored = result.scores.apply(skewed.to_numpy())
+    np.testing.assert_allclose(reduced, scored @ result.directions, atol=1e-12)
+
+
+def test_a_result_without_scores_is_written_as_before(result) -> None:
+    assert '"scores": {' not in result.to_json()
+    assert Result.from_json(result.to_json()).scores is None
+
+
 # --- on the screen --------------------------------------------------------------------
 
 
@@ -200,6 +222,13 @@ def test_a_result_can_be_read() -> None:
         "penalty 0.0375",
         "optimum certified to 2.5e-07, relative",
     ]
+
+
+def test_coefficients_of_scores_are_said_to_be_such() -> None:
+    scores = NormalScores(np.zeros((3, 65)), np.zeros((3, 65)))
+    said = "coefficients are those of normal scores of the variables"
+    assert said in str(small(scores=scores)).splitlines()
+    assert said not in str(small())
 
 
 def test_long_names_stay_in_line() -> None:

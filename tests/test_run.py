@@ -31,6 +31,8 @@ METHODS = {
     ),
     "moments": Method(n_directions="bic", penalty=Moments(folds=3, penalties=5)),
     "given": Method(n_directions=1, penalty=0.05, refit=0.5, standardize=False),
+    "scores": Method(scores="normal"),
+    "scores, held out": Method(scores="normal", penalty=HoldOut(penalties=4)),
 }
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
@@ -66,6 +68,11 @@ def assert_same(found: Result, expected: Result, tolerance: float = 0.0) -> None
         )
     for name in ("feature_names", "n_rows", "n_sites", "settings", "converged"):
         assert getattr(found, name) == getattr(expected, name), name
+    assert (found.scores is None) == (expected.scores is None)
+    if found.scores is not None and expected.scores is not None:
+        for name in ("points", "scores"):
+            ours, theirs = getattr(found.scores, name), getattr(expected.scores, name)
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
     assert len(found.validation) == len(expected.validation)
 
 
@@ -116,11 +123,12 @@ def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
     assert_same(report(adder, method, gathered, selection, mine), found)
 
 
-def test_sites_are_asked_twice_at_most_without_a_second_stage(rows) -> None:
+def test_sites_are_asked_a_few_times_without_a_second_stage(rows) -> None:
     for name, method in METHODS.items():
         adder = own_sites(rows)
         run(adder, replace(method, refit="pooled" if method.refit else False))
-        assert adder.n_sums == (2 if name == "paper" else 1), name
+        wanted = {"paper": 2, "scores": 3, "scores, held out": 4}
+        assert adder.n_sums == wanted.get(name, 1), name
 
 
 def test_the_second_stage_asks_no_more_often_than_was_agreed(rows) -> None:
@@ -180,12 +188,80 @@ def test_gaps_are_filled_with_means_over_all_sites(rows) -> None:
     np.testing.assert_allclose(found.directions, expected.directions, atol=1e-10)
 
 
+def skewed(rows: dict[str, Any]) -> dict[str, Any]:
+    return {name: (np.exp(X), y) for name, (X, y) in rows.items()}
+
+
+def test_scores_do_not_depend_on_the_shape_of_a_column(rows) -> None:
+    method = Method(scores="normal")
+    plain, found = run(own_sites(rows), method), run(own_sites(skewed(rows)), method)
+    np.testing.assert_array_equal(found.support, plain.support)
+    assert subspace_distance(found.directions, plain.directions) < 0.02
+    # Scores of normal columns are the columns, up to mean and spread within sites.
+    spread = np.vstack([X - X.mean(axis=0) for X, _ in rows.values()]).std(axis=0)
+    scaled = {name: (X / spread, y) for name, (X, y) in rows.items()}
+    expected = run(own_sites(scaled), Method())
+    assert subspace_distance(expected.directions, plain.directions) < 0.05
+
+
+def test_the_second_stage_on_scores_is_the_same_under_masks(rows) -> None:
+    data, method = skewed(rows), Method(scores="normal")
+    adder = own_sites(data)
+    plain = run(adder, method)
+    # Shapes, steps and moments; then the second stage, which is not left out.
+    assert adder.n_sums > 4
+    assert not plain.weak
+    terms = method.terms(adder.variables)
+    asked = {name: getattr(terms, name) for name in terms.__slots__}
+    del asked["n_features"]
+    consortium = Consortium(data, **asked)
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    assert_same(run(add, method), plain, 1e-10)
+
+
+def test_a_result_scores_new_rows(rows) -> None:
+    data = skewed(rows)
+    found = run(own_sites(data), Method(scores="normal"))
+    X, _ = data["site-01"]
+    assert found.scores is not None
+    expected = found.scores.apply(X) @ found.directions
+    np.testing.assert_allclose(found.transform(X), expected, atol=1e-12)
+    beyond = found.transform(np.vstack([X.max(axis=0), X.max(axis=0) * 1e6]))
+    assert np.abs(beyond).max() < 10.0
+    assert run(own_sites(rows), Method()).scores is None
+
+
+def test_gaps_are_filled_and_scored(rows) -> None:
+    rng = np.random.default_rng(0)
+    gappy, filled = {}, {}
+    for name, (X, y) in skewed(rows).items():
+        own = X.copy()
+        own[rng.random(len(y)) < 0.2, 3] = np.nan
+        gappy[name] = (own, y)
+    mean = np.nanmean(np.concatenate([X[:, 3] for X, _ in gappy.values()]))
+    method = Method(scores="normal")
+    adder = own_sites(gappy, filled=("x3",))
+    gather(adder, method)
+    # The means come with the description of the columns.
+    assert adder.n_sums == 3
+    found = run(own_sites(gappy, filled=("x3",)), method)
+    assert found.settings["filled_with"]["x3"] == pytest.approx(mean)
+    for name, (X, y) in gappy.items():
+        filled[name] = (found.scores.apply(np.where(np.isnan(X), mean, X)), y)
+    expected = run(own_sites(filled), Method())
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_allclose(found.directions, expected.directions, atol=1e-10)
+
+
 def test_a_column_without_any_value_cannot_be_filled(rows) -> None:
     empty = {name: (X.copy(), y) for name, (X, y) in rows.items()}
     for X, _ in empty.values():
         X[:, 2] = np.nan
     with pytest.raises(InputError, match=r"1 column\(s\) to be filled with a mean"):
         run(own_sites(empty, filled=("x2",)), Method())
+    with pytest.raises(InputError, match=r"1 column\(s\) to be filled with a mean"):
+        run(own_sites(empty, filled=("x2",)), Method(scores="normal"))
 
 
 def test_ties_between_votes_are_decided_by_the_generator(rows) -> None:

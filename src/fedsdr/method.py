@@ -159,6 +159,9 @@ RULES: dict[str, tuple[type, ...]] = {
 #: Largest number of sums of the second stage.
 MOST_PROFILES = 40
 
+#: What columns may be replaced by.
+SCORES = ("none", "normal")
+
 _NUMBERS = {"n_directions": "a positive whole number", "penalty": "a positive number"}
 
 
@@ -233,6 +236,8 @@ class Terms:
     max_profiles : int, default=0
         Largest number of different directions at which sites compute profiles, for the
         second stage; 0 for no second stage.
+    scored : bool, default=False
+        Whether columns are replaced by normal scores, see `fedsdr.normal_scores`.
     """
 
     n_features: int
@@ -244,6 +249,7 @@ class Terms:
     max_candidates: int = 0
     strict: bool = False
     max_profiles: int = 0
+    scored: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -311,6 +317,10 @@ class Method:
         variance.
     tol : float, default=1e-6
         Relative duality gap of every solution.
+    scores : {"none", "normal"}, default="none"
+        "normal": every column is replaced by normal scores before anything else is
+        computed, from quantiles that all sites agree on; see `fedsdr.normal_scores`.
+        Coefficients then refer to the scores.
 
     Notes
     -----
@@ -324,6 +334,7 @@ class Method:
     refit: bool | float | str = True
     standardize: bool = True
     tol: float = 1e-6
+    scores: str = "none"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -355,6 +366,7 @@ class Method:
             max_candidates=penalty.penalties if held_out else 0,
             strict=variables.strict,
             max_profiles=MOST_PROFILES if self.whitens_by_site else 0,
+            scored=self.scores == "normal",
         )
 
     @property
@@ -442,7 +454,18 @@ def read_parameter(name: str, value: Any) -> Any:
         if type(value).__name__ not in ("bool", "bool_"):
             raise InputError(f"standardize must be True or False, got {value!r}")
         return bool(value)
+    if name == "scores":
+        return _read_scores(value)
     return _share("tol", value)
+
+
+def _read_scores(value: Any) -> str:
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word in SCORES:
+        return word
+    close = get_close_matches(word or "", SCORES, n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"scores must be 'none' or 'normal', got {value!r}{hint}")
 
 
 def _read_rule(name: str, value: Any) -> Any:

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms, Variables
-from fedsdr.rows.site_rows import Rows
+from fedsdr.normal_scores import (
+    N_CUTS,
+    N_DESCRIBED,
+    N_STEPPED,
+    NormalScores,
+    count_between,
+    describe,
+    score_steps,
+)
+from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import CODES, Expected, other_units
@@ -51,6 +60,9 @@ NOTICED = (
         "check its columns and its response, or fit it apart",
     ),
 )
+
+# Scores of one site are below 10, and those of sites with other means beside them.
+LARGEST_SCORE = 1e4
 
 
 class Question(ABC, Generic[Sum]):
@@ -92,7 +104,7 @@ class Question(ABC, Generic[Sum]):
         ndarray of shape (n_values,)
             Numbers that can be added to those of other sites.
         """
-        return np.asarray(value, dtype=np.float64)
+        return np.ravel(np.asarray(value, dtype=np.float64))
 
     def unpack(self, vector: Vector) -> Any:
         """Read a sum from a vector.
@@ -176,6 +188,120 @@ class GapTotals(Question[Vector]):
         return rows.totals(self.places)
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnShapes(Question[Matrix]):
+    """Location and spread of every column, from which cuts are computed.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    """
+
+    name: ClassVar[str] = "shapes"
+    terms: Terms
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: a description of each column."""
+        return N_DESCRIBED * self.terms.n_features
+
+    def compute(self, rows: Rows) -> Matrix:
+        """Describe the columns of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (N_DESCRIBED, n_features)
+            Description, see `fedsdr.normal_scores.describe`.
+        """
+        return describe(rows.held)
+
+    def unpack(self, vector: Vector) -> Matrix:
+        """Read summed descriptions.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        ndarray of shape (N_DESCRIBED, n_features)
+            Description of the columns of all sites.
+        """
+        return vector.reshape(N_DESCRIBED, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreSteps(Question[Matrix]):
+    """Number of values of every column between cuts, and steps of their scores.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    cuts : ndarray of shape (n_features, N_CUTS)
+        Cuts of each column, which do not decrease.
+    """
+
+    name: ClassVar[str] = "steps"
+    terms: Terms
+    cuts: Matrix
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: counts of bins, and two values per cut of each column."""
+        return N_STEPPED * self.terms.n_features
+
+    def compute(self, rows: Rows) -> Matrix:
+        """Count the values of one site, and score them.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_features, N_STEPPED)
+            Counts and steps, see `fedsdr.normal_scores.score_steps`.
+        """
+        counts = np.zeros((self.terms.n_features, N_CUTS + 1))
+        for X in rows.held():
+            counts += count_between(X, self.cuts)
+        return score_steps(counts)
+
+    def unpack(self, vector: Vector) -> Matrix:
+        """Read summed counts and steps.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        ndarray of shape (n_features, N_STEPPED)
+            Sums over all sites.
+        """
+        return vector.reshape(-1, N_STEPPED)
+
+    def request(self) -> dict[str, Any]:
+        """Return the cuts.
+
+        Returns
+        -------
+        dict
+            Dictionary with the key "cuts".
+        """
+        return {"cuts": self.cuts}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentSums:
     """Summaries of all parts of the rows, and votes for K.
@@ -208,12 +334,15 @@ class MomentsOf(Question[MomentSums]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "moments"
     terms: Terms
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -233,7 +362,7 @@ class MomentsOf(Question[MomentSums]):
         MomentSums
             Moments of the site.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         summaries = rows.summarize_parts(self.terms)
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
@@ -284,14 +413,14 @@ class MomentsOf(Question[MomentSums]):
         return MomentSums(parts, np.rint(vector[len(parts) * length :]))
 
     def request(self) -> dict[str, Any]:
-        """Return the values for gaps, if the study has any.
+        """Return the values for gaps and the scores, if the study has any.
 
         Returns
         -------
         dict
-            Dictionary with the key "means", or an empty one.
+            Dictionary with the keys "means", "points" and "scores", or some of them.
         """
-        return {} if self.fills is None else {"means": self.fills}
+        return _preparation(self.fills, self.scores)
 
     @property
     def _part_length(self) -> int:
@@ -317,6 +446,8 @@ class CandidateErrors(Question[Vector]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "errors"
@@ -324,6 +455,7 @@ class CandidateErrors(Question[Vector]):
     bases: Sequence[Matrix]
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -343,19 +475,18 @@ class CandidateErrors(Question[Vector]):
         ndarray of shape (n_candidates,)
             Mean squared errors.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         return rows.errors(self.terms, self.bases)
 
     def request(self) -> dict[str, Any]:
-        """Return the candidates, and the values for gaps if the study has any.
+        """Return the candidates, and values for gaps and scores if the study has any.
 
         Returns
         -------
         dict
-            Dictionary with the keys "bases" and, if gaps are filled, "means".
+            Dictionary with the key "bases" and those of `MomentsOf.request`.
         """
-        fills = {} if self.fills is None else {"means": self.fills}
-        return {**fills, "bases": list(self.bases)}
+        return {**_preparation(self.fills, self.scores), "bases": list(self.bases)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -378,6 +509,8 @@ class AgreementOf(Question[Vector]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "agreement"
@@ -388,6 +521,7 @@ class AgreementOf(Question[Vector]):
     variances: Vector
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -407,7 +541,7 @@ class AgreementOf(Question[Vector]):
         ndarray of shape (n_codes,)
             1 for every code that applies, in the order of `CODES`.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         found = rows.agreement(self.terms, self.columns, self.scale, self.expected)
         n_units = other_units(rows.variances(), self.variances)
         found["UNITS"] = n_units > 0
@@ -424,11 +558,10 @@ class AgreementOf(Question[Vector]):
         -------
         dict
             Dictionary with the keys "columns", "scale", "basis", "shares", "variances"
-            and, if gaps are filled, "means".
+            and those of `MomentsOf.request`.
         """
-        fills = {} if self.fills is None else {"means": self.fills}
         return {
-            **fills,
+            **_preparation(self.fills, self.scores),
             "columns": self.columns,
             "scale": self.scale,
             "basis": self.expected.basis,
@@ -455,6 +588,8 @@ class SpreadOf(Question[Vector]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "spread"
@@ -464,6 +599,7 @@ class SpreadOf(Question[Vector]):
     sigma: Matrix
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -484,7 +620,7 @@ class SpreadOf(Question[Vector]):
             See `spread_of_covariance`; then the logarithm of every column's variance,
             0 if it is constant here, and 1 for every column that is not.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         variances = rows.variances()
         varies = variances > 0.0
         logarithms = np.log(np.where(varies, variances, 1.0))
@@ -497,12 +633,11 @@ class SpreadOf(Question[Vector]):
         Returns
         -------
         dict
-            Dictionary with the keys "columns", "scale", "sigma" and, if gaps are
-            filled, "means".
+            Dictionary with the keys "columns", "scale", "sigma" and those of
+            `MomentsOf.request`.
         """
-        fills = {} if self.fills is None else {"means": self.fills}
         chosen = {"columns": self.columns, "scale": self.scale, "sigma": self.sigma}
-        return {**fills, **chosen}
+        return {**_preparation(self.fills, self.scores), **chosen}
 
 
 @dataclass(frozen=True, eq=False)
@@ -527,6 +662,8 @@ class ProfileOf(Question[Profile]):
         Indices of columns whose gaps are filled first.
     fills : ndarray of shape (n_places,), optional
         Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
     """
 
     name: ClassVar[str] = "profile"
@@ -538,6 +675,7 @@ class ProfileOf(Question[Profile]):
     target: PooledCovariance | None = None
     places: tuple[int, ...] = ()
     fills: Vector | None = None
+    scores: NormalScores | None = None
 
     @property
     def n_values(self) -> int:
@@ -576,7 +714,7 @@ class ProfileOf(Question[Profile]):
         Profile
             Sums of the site.
         """
-        fill_gaps(rows, self.terms, self.places, self.fills)
+        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         return rows.profile(
             self.terms, self.columns, self.scale, self.basis, self.common, self.target
         )
@@ -646,10 +784,10 @@ class ProfileOf(Question[Profile]):
         -------
         dict
             Dictionary with the keys "columns", "scale", "basis", for a mixture "own",
-            "common" and "n_rows", for a target "weight" and "sigma", and, if gaps are
-            filled, "means".
+            "common" and "n_rows", for a target "weight" and "sigma", and those of
+            `MomentsOf.request`.
         """
-        found: dict[str, Any] = {} if self.fills is None else {"means": self.fills}
+        found = _preparation(self.fills, self.scores)
         found |= {"columns": self.columns, "scale": self.scale, "basis": self.basis}
         if self.common is not None:
             found |= {
@@ -690,26 +828,39 @@ def read_question(
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
     rest = dict(request)
-    if name == GapTotals.name and places and not rest:
+    if name == ColumnShapes.name and terms.scored and not rest:
+        return ColumnShapes(terms)
+    if name == ScoreSteps.name and terms.scored and set(rest) == {"cuts"}:
+        shape = (terms.n_features, N_CUTS)
+        return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST))
+    # Means of a study with scores are computed from the shapes.
+    if name == GapTotals.name and places and not terms.scored and not rest:
         return GapTotals(places)
     fills = _read_fills(rest, len(places)) if places else None
+    scores = _read_scores(rest, terms.n_features) if terms.scored else None
     if name == MomentsOf.name and not rest:
-        return MomentsOf(terms, places, fills)
+        return MomentsOf(terms, places, fills, scores)
     if name == CandidateErrors.name and terms.validation_fraction > 0.0:
-        return CandidateErrors(terms, _read_bases(rest, terms), places, fills)
+        return CandidateErrors(terms, _read_bases(rest, terms), places, fills, scores)
     if name == AgreementOf.name and terms.max_profiles:
-        return _read_agreement(rest, terms, places, fills)
+        return _read_agreement(rest, terms, places, fills, scores)
     if name == SpreadOf.name and terms.max_profiles:
-        return _read_spread(rest, terms, places, fills)
+        return _read_spread(rest, terms, places, fills, scores)
     if name == ProfileOf.name and terms.max_profiles:
-        return _read_profile(rest, terms, places, fills)
+        return _read_profile(rest, terms, places, fills, scores)
     raise Refusal("MALFORMED", "the study does not ask for such a sum")
 
 
-def fill_gaps(
-    rows: Rows, terms: Terms, places: Sequence[int], fills: Vector | None
+def prepare_rows(
+    rows: Rows,
+    terms: Terms,
+    places: Sequence[int],
+    fills: Vector | None,
+    scores: NormalScores | None,
 ) -> None:
-    """Fill gaps of one site's rows, if the study fills gaps.
+    """Fill gaps and score columns of one site's rows, if the study does so.
+
+    Every question about the columns of a fit starts with this.
 
     Parameters
     ----------
@@ -721,10 +872,21 @@ def fill_gaps(
         Indices of the columns with gaps.
     fills : ndarray of shape (n_places,) or None
         Value for the gaps of each of these columns.
+    scores : NormalScores or None
+        Scores that the columns are replaced by.
     """
     if fills is not None:
         rows.fill(places, fills)
+    rows.score(scores)
+    if fills is not None or scores is not None:
         rows.check(terms)
+
+
+def _preparation(fills: Vector | None, scores: NormalScores | None) -> dict[str, Any]:
+    found: dict[str, Any] = {} if fills is None else {"means": fills}
+    if scores is not None:
+        found |= {"points": scores.points, "scores": scores.scores}
+    return found
 
 
 def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
@@ -734,6 +896,28 @@ def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
     if not np.isfinite(means).all():
         raise Refusal("MALFORMED")
     return means
+
+
+def _read_scores(rest: dict[str, Any], n_features: int) -> NormalScores:
+    shape = (n_features, N_CUTS + 1)
+    return NormalScores(
+        _read_rising(rest, "points", shape, LARGEST),
+        _read_rising(rest, "scores", shape, LARGEST_SCORE),
+    )
+
+
+def _read_rising(
+    rest: dict[str, Any], name: str, shape: tuple[int, int], largest: float
+) -> Matrix:
+    """Read a matrix of bounded numbers that do not decrease in any row."""
+    values = rest.pop(name, None)
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        raise Refusal("MALFORMED")
+    if values.dtype != np.float64 or not (np.abs(values) < largest).all():
+        raise Refusal("MALFORMED")
+    if (np.diff(values, axis=1) < 0.0).any():
+        raise Refusal("MALFORMED")
+    return values
 
 
 def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
@@ -767,17 +951,25 @@ def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
 
 
 def _read_spread(
-    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+    rest: dict[str, Any],
+    terms: Terms,
+    places: tuple[int, ...],
+    fills: Vector | None,
+    scores: NormalScores | None,
 ) -> SpreadOf:
     columns, scale = _read_selected(rest, terms)
     sigma = _read_covariance(rest.pop("sigma", None), columns.size)
     if rest:
         raise Refusal("MALFORMED")
-    return SpreadOf(terms, columns, scale, sigma, places, fills)
+    return SpreadOf(terms, columns, scale, sigma, places, fills, scores)
 
 
 def _read_agreement(
-    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+    rest: dict[str, Any],
+    terms: Terms,
+    places: tuple[int, ...],
+    fills: Vector | None,
+    scores: NormalScores | None,
 ) -> AgreementOf:
     columns, scale = _read_selected(rest, terms)
     basis, shares = rest.pop("basis", None), rest.pop("shares", None)
@@ -789,11 +981,17 @@ def _read_agreement(
     if rest or not _is_array(variances, (terms.n_features,)):
         raise Refusal("MALFORMED")
     expected = Expected(basis, shares)
-    return AgreementOf(terms, columns, scale, expected, variances, places, fills)
+    return AgreementOf(
+        terms, columns, scale, expected, variances, places, fills, scores
+    )
 
 
 def _read_profile(
-    rest: dict[str, Any], terms: Terms, places: tuple[int, ...], fills: Vector | None
+    rest: dict[str, Any],
+    terms: Terms,
+    places: tuple[int, ...],
+    fills: Vector | None,
+    scores: NormalScores | None,
 ) -> ProfileOf:
     columns, scale = _read_selected(rest, terms)
     basis = rest.pop("basis", None)
@@ -808,7 +1006,9 @@ def _read_profile(
             weight, _read_covariance(rest.pop("sigma", None), columns.size)
         )
     common = _read_common(rest, terms, basis.shape[1]) if rest else None
-    return ProfileOf(terms, columns, scale, basis, common, target, places, fills)
+    return ProfileOf(
+        terms, columns, scale, basis, common, target, places, fills, scores
+    )
 
 
 def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:

@@ -10,6 +10,7 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.normal_scores import NormalScores
 
 FORMAT = "fedsdr-result/1"
 
@@ -26,7 +27,8 @@ class Result:
     feature_names : tuple of str
         Names of the columns; "x0", "x1", ... if the data had none.
     directions : ndarray of shape (n_features, n_directions)
-        Orthonormal basis of the central subspace, in the user's units.
+        Orthonormal basis of the central subspace, in the user's units; of the scores,
+        if there are `scores`.
     support : ndarray of bool, shape (n_features,)
         Selected variables.
     eigenvalues : ndarray of shape (n_directions,)
@@ -57,6 +59,8 @@ class Result:
         Whether even the first direction cannot be distinguished from noise. Variables
         and directions are then candidates and no findings; there are none of them if
         the method allows that nothing is found.
+    scores : NormalScores or None
+        Scores that every column was replaced by; `transform` replaces new rows too.
     """
 
     feature_names: tuple[str, ...]
@@ -76,6 +80,7 @@ class Result:
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     weak: bool = False
+    scores: NormalScores | None = None
 
     @property
     def found_nothing(self) -> bool:
@@ -127,6 +132,8 @@ class Result:
         else:
             rows = self._named_columns(X, list(names))
         self._refuse_gaps(rows)
+        if self.scores is not None:
+            rows = self.scores.apply(rows, self.support)
         reduced = rows @ self.directions[self.support]
         if names is None or not hasattr(X, "index"):
             return reduced
@@ -183,10 +190,13 @@ class Result:
             lines.append(f"{name:<{width}}{numbers}")
         shares = ", ".join(f"{value:.3f}" for value in self.eigenvalues)
         chosen = f"{len(self.selected)} of {len(self.feature_names)} variables"
-        return lines, [
+        facts = [
             f"{chosen} in {self.n_directions} direction(s)",
             f"share of variance that y explains: {shares}",
         ]
+        if self.scores is not None:
+            facts.append("coefficients are those of normal scores of the variables")
+        return lines, facts
 
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
         """Write the result as JSON.
@@ -205,6 +215,9 @@ class Result:
             JSON text. Numbers keep all their digits.
         """
         fields = {"format": FORMAT, **asdict(self)}
+        if self.scores is None:
+            # A reader of version 0.2 does not know the field.
+            del fields["scores"]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
             with explained(f"cannot write {path}"):
@@ -247,6 +260,9 @@ class Result:
         for name in ("eigenvalues", "scale"):
             fields[name] = np.array(fields[name], dtype=float)
         fields["validation"] = tuple(fields["validation"])
+        if fields.get("scores") is not None:
+            maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
+            fields["scores"] = NormalScores(**maps)
         return cls(**fields)
 
 

@@ -24,14 +24,17 @@ from fedsdr.exceptions import (
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Auto, Method
+from fedsdr.method import Auto, Method, Terms
+from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
     AgreementOf,
     CandidateErrors,
+    ColumnShapes,
     GapTotals,
     MomentsOf,
     ProfileOf,
+    ScoreSteps,
     SpreadOf,
 )
 from fedsdr.result import Result
@@ -58,12 +61,15 @@ class Gathered:
         Divisor of each column.
     fills : ndarray or None
         Values that gaps were filled with, in the order of `Variables.filled`.
+    scores : NormalScores or None, default=None
+        Scores that the columns were replaced by.
     """
 
     evidence: Evidence
     usable: Mask
     scale: Vector
     fills: Vector | None
+    scores: NormalScores | None = None
 
 
 def run(
@@ -113,8 +119,8 @@ def gather(adder: Adder, method: Method) -> Gathered:
     """
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
-    fills = _pooled_means(adder(GapTotals(places))) if places else None
-    sums = adder(MomentsOf(terms, places, fills))
+    fills, scores = _agree_on_rows(adder, terms, places)
+    sums = adder(MomentsOf(terms, places, fills, scores))
     variances = np.diag(sums.parts["total"].sigma)
     usable = variances > 1e-28 * variances.max(initial=0.0)
     if not usable.any():
@@ -125,7 +131,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
 
     def ask_errors(bases: Sequence[Matrix]) -> Vector:
         candidates = [_in_units(basis, usable, scale) for basis in bases]
-        return adder(CandidateErrors(terms, candidates, places, fills))
+        return adder(CandidateErrors(terms, candidates, places, fills, scores))
 
     scaled = {
         name: part.subset(usable).scaled(scale[usable])
@@ -142,7 +148,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
         fitting=scaled.get("fitting"),
         errors=ask_errors if terms.validation_fraction else None,
     )
-    return Gathered(evidence, usable, scale, fills)
+    return Gathered(evidence, usable, scale, fills, scores)
 
 
 def estimate(
@@ -179,19 +185,21 @@ def estimate(
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
 
-    scale, fills = gathered.scale[columns], gathered.fills
+    scale, fills, scores = gathered.scale[columns], gathered.fills, gathered.scores
 
     def ask(
         basis: Matrix, common: Common | None, target: PooledCovariance | None
     ) -> Profile:
         return adder(
-            ProfileOf(terms, columns, scale, basis, common, target, places, fills)
+            ProfileOf(
+                terms, columns, scale, basis, common, target, places, fills, scores
+            )
         )
 
     usual = np.zeros(len(variables.names))
 
     def ask_spread(sigma: Matrix) -> Vector:
-        spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills))
+        spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills, scores))
         logarithms, counts = np.split(spread[2:], 2)
         usual[:] = np.exp(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
         return spread
@@ -216,7 +224,7 @@ def estimate(
             found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
         )
         counts = adder(
-            AgreementOf(terms, columns, scale, expected, usual, places, fills)
+            AgreementOf(terms, columns, scale, expected, usual, places, fills, scores)
         )
         warn_of_disagreement(counts, total.n_sites)
     if found.weak and method.allows_nothing:
@@ -325,6 +333,7 @@ def report(
         settings=settings,
         provenance=provenance(),
         weak=selection.weak or found.weak,
+        scores=gathered.scores,
     )
 
 
@@ -342,6 +351,19 @@ def provenance() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
+
+
+def _agree_on_rows(
+    adder: Adder, terms: Terms, places: tuple[int, ...]
+) -> tuple[Vector | None, NormalScores | None]:
+    """Compute the values for gaps, and the scores of the columns, if needed."""
+    if not terms.scored:
+        return _pooled_means(adder(GapTotals(places))) if places else None, None
+    described = adder(ColumnShapes(terms))
+    totals = np.ravel(described[:2, list(places)])
+    fills = _pooled_means(totals) if places else None
+    cuts = place_cuts(described)
+    return fills, agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
 
 
 def _pooled_means(totals: Vector) -> Vector:

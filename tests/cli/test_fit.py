@@ -59,7 +59,7 @@ def test_options_reach_the_estimator(run, csv) -> None:
     outcome = run(
         "fit", csv, *MEANT, "--json", "--n-directions", 2, "--penalty", 0.03,
         "--kernel", "slices(size=10)", "--refit", 0.5, "--no-standardize",
-        "--tol", 1e-4, "--seed", 7,
+        "--tol", 1e-4, "--scores", "normal", "--seed", 7,
         "--columns", "lab3,lab1", "--columns", "lab5", "--drop", "lab5",
     )  # fmt: skip
     found = Result.from_json(outcome.stdout)
@@ -70,7 +70,15 @@ def test_options_reach_the_estimator(run, csv) -> None:
     assert found.settings["refit"] == 0.5
     assert found.settings["standardize"] is False
     assert found.settings["tol"] == 1e-4
+    assert found.settings["scores"] == "normal"
+    assert found.scores.points.shape[0] == 2
     assert found.settings["random_state"] == 7
+
+
+def test_coefficients_of_scores_are_said_to_be_such(run, csv) -> None:
+    said = "Coefficients are those of normal scores"
+    assert said in run("fit", csv, *MEANT, "--scores", "normal").stdout
+    assert said not in run("fit", csv, *MEANT).stdout
 
 
 def test_without_a_site_column_there_is_one_site(run, csv) -> None:

@@ -36,6 +36,7 @@ ESTIMATORS = [
     FedSSIR(n_directions="bic", penalty="moments", kernel="slices", random_state=0),
     FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
     FedSSIR(n_directions=1, refit=0.3),
+    FedSSIR(scores="normal"),
     PaperFedSSIR(tol=1e-2, random_state=0),
     PaperFedSSIR(
         1,

@@ -21,8 +21,15 @@ from fedsdr.data import open_source, read_rows
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError, SiteWarning
 from fedsdr.method import Pairs, Slices, Smooth, Terms
+from fedsdr.normal_scores import agree_on_scores, place_cuts
 from fedsdr.protocols.secure import SecureSite, SecureSum
-from fedsdr.questions import ProfileOf, SpreadOf
+from fedsdr.questions import (
+    ColumnShapes,
+    MomentsOf,
+    ProfileOf,
+    ScoreSteps,
+    SpreadOf,
+)
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.summaries.profile import Common, PooledCovariance
@@ -163,6 +170,37 @@ def test_gaps_are_filled_alike(rng) -> None:
         for rows in (own, streamed):
             rows.fill([1, 2], np.array([value, 0.0]))
         assert_close(packed_moments(streamed, terms), packed_moments(own, terms))
+
+
+@pytest.mark.parametrize("size", [1, 9, 500])
+def test_columns_are_scored_alike(size, rng) -> None:
+    X = np.column_stack(
+        [
+            np.exp(rng.normal(size=200)),
+            rng.poisson(1.0, 200),
+            1e6 + rng.normal(size=200),
+        ]
+    )
+    X[rng.random(200) < 0.2, 1] = np.nan
+    own, streamed = twins(X, rng.normal(size=200), size)
+    terms, fills = Terms(3, scored=True), np.array([0.5])
+    described = [ColumnShapes(terms).compute(rows) for rows in (own, streamed)]
+    assert_close(described[1], described[0])
+    cuts = place_cuts(described[0])
+    np.testing.assert_array_equal(place_cuts(described[1]), cuts)
+    stepped = [ScoreSteps(terms, cuts).compute(rows) for rows in (own, streamed)]
+    np.testing.assert_array_equal(stepped[1], stepped[0])
+    scores = agree_on_scores(cuts, stepped[0])
+    for question in (
+        MomentsOf(terms, (1,), fills, scores),
+        MomentsOf(terms, (1,), fills),
+        MomentsOf(terms, (1,), fills + 1.0, scores),
+    ):
+        found, expected = (question.compute(rows) for rows in (streamed, own))
+        assert_close(question.pack(found), question.pack(expected))
+    # What comes before scores is not changed by them.
+    np.testing.assert_array_equal(ColumnShapes(terms).compute(own), described[0])
+    assert_close(ColumnShapes(terms).compute(streamed), described[0])
 
 
 @pytest.mark.parametrize(

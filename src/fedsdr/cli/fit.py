@@ -79,6 +79,13 @@ def fit(
         bool, typer.Option(help="Put columns on a common scale first.")
     ] = True,
     tol: Annotated[float, typer.Option(help="Relative gap to certify.")] = 1e-6,
+    scores: Annotated[
+        str,
+        typer.Option(
+            help="What columns are replaced by first: none, or normal scores, for "
+            "skewed, discrete and heavy-tailed columns."
+        ),
+    ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
@@ -95,6 +102,7 @@ def fit(
         "refit": refit,
         "standardize": standardize,
         "tol": tol,
+        "scores": scores,
     }
     wanted, unwanted = split_names(columns), split_names(drop)
     if out is None and not json:

@@ -53,9 +53,12 @@ def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
         numbers = [_coefficient(value) for value in result.directions[j]]
         table.add_row(Text(result.feature_names[j]), *marks, *numbers)
     rest = len(listed) - len(shown)
-    if not rest:
-        return table
-    return Group(table, f"... and {rest} with smaller coefficients, in the file.\n")
+    notes = (
+        [f"... and {rest} with smaller coefficients, in the file.\n"] if rest else []
+    )
+    if result.scores is not None:
+        notes.append("Coefficients are those of normal scores of the variables.\n")
+    return Group(table, *notes) if notes else table
 
 
 def nothing() -> str:

@@ -52,6 +52,11 @@ class FedSSIR(Reducer):
         units of the data.
     tol : float, default=1e-6
         Relative duality gap of the convex problem.
+    scores : {"none", "normal"}, default="none"
+        "normal": every column is replaced by normal scores first, for skewed, discrete
+        and heavy-tailed columns. They come from quantiles that all sites agree on, by
+        two more sums. Directions and coefficients are then those of the scores, and
+        `transform` computes the scores of new rows.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -109,6 +114,8 @@ class FedSSIR(Reducer):
 
     When it fails: SIR cannot find links that are symmetric about the mean of the
     reduced variables, and needs the conditional mean of x to be near linear in them.
+    In skewed columns it is curved, which can show as a false second direction:
+    ``scores="normal"`` helps there.
     Of duplicated columns either or both may be selected; constant columns are never
     selected.
 
@@ -137,6 +144,7 @@ class FedSSIR(Reducer):
         refit: Any = True,
         standardize: bool = True,
         tol: float = 1e-6,
+        scores: str = "none",
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -146,6 +154,7 @@ class FedSSIR(Reducer):
         self.refit = refit
         self.standardize = standardize
         self.tol = tol
+        self.scores = scores
         self.protocol = protocol
         self.random_state = random_state
 

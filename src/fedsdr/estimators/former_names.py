@@ -141,6 +141,10 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
         "removes the old name",
         FutureWarning,
     )
+    if estimator.scores != "none":
+        raise InputError(
+            "the paper's algorithm has no scores: leave scores='normal' out"
+        )
     paper = import_module("fedsdr").PaperFedSSIR
     names = ("n_directions", "penalty", "kernel", "standardize", "tol", "random_state")
     given = {name: getattr(estimator, name) for name in names}

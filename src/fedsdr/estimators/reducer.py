@@ -54,7 +54,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not _holds_numbers(X):
             check_columns(X)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return rows @ self.directions_
+        scores = self.result_.scores if hasattr(self, "result_") else None
+        return (rows if scores is None else scores.apply(rows)) @ self.directions_
 
     def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Check rows and responses with scikit-learn's validation."""

@@ -26,6 +26,8 @@ class SSIR(FedSSIR):
         Whether to put columns on a common scale first.
     tol : float, default=1e-6
         Relative duality gap.
+    scores : {"none", "normal"}, default="none"
+        Whether columns are replaced by normal scores first, as in `FedSSIR`.
     random_state : int, RandomState instance, Generator or None, default=None
         Source of randomness that splits rows for "moments" and "holdout".
 
@@ -61,6 +63,7 @@ class SSIR(FedSSIR):
         refit: Any = False,
         standardize: bool = True,
         tol: float = 1e-6,
+        scores: str = "none",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -70,5 +73,6 @@ class SSIR(FedSSIR):
             refit=refit,
             standardize=standardize,
             tol=tol,
+            scores=scores,
             random_state=random_state,
         )

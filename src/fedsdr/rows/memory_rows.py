@@ -13,6 +13,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
+from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
 from fedsdr.summaries import Summary, prediction_errors, summarize
 from fedsdr.summaries.slicing import Weights, weigh
@@ -44,6 +45,8 @@ class MemoryRows(Rows):
     columns: tuple[str, ...] = ()
     _seed: int = field(default=0, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
+    _scores: NormalScores | None = field(default=None, init=False, repr=False)
+    _unscored: Matrix | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._seed = int(self.generator.integers(2**63))
@@ -102,7 +105,7 @@ class MemoryRows(Rows):
             Number of values of each column, then their sums.
         """
         gaps = self._gaps_in(columns)
-        values = np.where(gaps, 0.0, self.X[:, columns])
+        values = np.where(gaps, 0.0, self._own[:, columns])
         return np.concatenate([(~gaps).sum(axis=0), values.sum(axis=0)])
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
@@ -111,12 +114,42 @@ class MemoryRows(Rows):
         Parameters
         ----------
         columns : sequence of int
-            Indices of the columns, the same in every call.
+            Indices of the columns.
         values : ndarray of shape (n_columns,)
             Value for the gaps of each column.
         """
-        gaps = self._gaps_in(columns)
-        self.X[:, columns] = np.where(gaps, values, self.X[:, columns])
+        gaps, own = self._gaps_in(columns), self._own
+        own[:, columns] = np.where(gaps, values, own[:, columns])
+        if self._scores is not None:
+            self.X = self._scores.apply(own)
+
+    def score(self, scores: NormalScores | None) -> None:
+        """Replace all columns by scores, in place of those of an earlier call.
+
+        Parameters
+        ----------
+        scores : NormalScores or None
+            Map of each column; None for the columns themselves.
+        """
+        if same_scores(scores, self._scores):
+            return
+        own = self._own
+        self._scores = scores
+        if scores is None:
+            self.X, self._unscored = own, None
+        else:
+            self.X, self._unscored = scores.apply(own), own
+
+    def held(self) -> Iterator[Matrix]:
+        """Read the rows once as the site holds them.
+
+        Yields
+        ------
+        ndarray of shape (n_rows, n_features)
+            Rows before gaps are filled and columns are scored; NaN is a gap.
+        """
+        gaps, own = self._gaps, self._own
+        yield own if gaps is None else np.where(gaps, np.nan, own)
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).
@@ -276,11 +309,20 @@ class MemoryRows(Rows):
             "site": self.label,
         }
 
+    @property
+    def _own(self) -> Matrix:
+        """The rows before scores."""
+        return self.X if self._unscored is None else self._unscored
+
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:
-            self.X = self.X.copy()
-            self._gaps = np.isnan(self.X[:, columns])
-        return self._gaps
+            own = self._own.copy()
+            self._gaps = np.isnan(own)
+            if self._unscored is None:
+                self.X = own
+            else:
+                self._unscored = own
+        return self._gaps[:, columns]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
+from fedsdr.normal_scores import NormalScores
 from fedsdr.summaries import Summary
 from fedsdr.summaries.profile import (
     Common,
@@ -88,9 +89,30 @@ class Rows(ABC):
         Parameters
         ----------
         columns : sequence of int
-            Indices of the columns, the same in every call.
+            Indices of the columns.
         values : ndarray of shape (n_columns,)
             Value for the gaps of each column.
+        """
+
+    @abstractmethod
+    def score(self, scores: NormalScores | None) -> None:
+        """Replace all columns by scores, in place of those of an earlier call.
+
+        Parameters
+        ----------
+        scores : NormalScores or None
+            Map of each column; None for the columns themselves.
+        """
+
+    @abstractmethod
+    def held(self) -> Iterator[Matrix]:
+        """Read the rows once as the site holds them.
+
+        Yields
+        ------
+        ndarray of shape (n_batch, n_features)
+            Rows before gaps are filled and columns are scored; NaN is a gap. They
+            must not be overwritten.
         """
 
     @abstractmethod

@@ -13,6 +13,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
+from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
 from fedsdr.summaries import Summary
 from fedsdr.summaries.prediction import as_columns, reduced_error
@@ -117,11 +118,31 @@ class StreamedRows(Rows):
         Parameters
         ----------
         columns : sequence of int
-            Indices of the columns, the same in every call.
+            Indices of the columns.
         values : ndarray of shape (n_columns,)
             Value for the gaps of each column.
         """
         self._stream.fill(columns, values)
+
+    def score(self, scores: NormalScores | None) -> None:
+        """Replace all columns by scores, in place of those of an earlier call.
+
+        Parameters
+        ----------
+        scores : NormalScores or None
+            Map of each column; None for the columns themselves.
+        """
+        self._stream.score(scores)
+
+    def held(self) -> Iterator[Matrix]:
+        """Read the rows once as the site holds them.
+
+        Yields
+        ------
+        ndarray of shape (n_batch, n_features)
+            Rows before gaps are filled and columns are scored; NaN is a gap.
+        """
+        yield from self._stream.held()
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).

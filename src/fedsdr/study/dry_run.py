@@ -10,8 +10,12 @@ from fedsdr.disclosure import RULES as ALL_RULES
 from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
-from fedsdr.protocols.secure.secure_site import check_range, fill_with_own_means
-from fedsdr.questions import MomentsOf
+from fedsdr.protocols.secure.secure_site import (
+    check_range,
+    check_shapes,
+    fill_with_own_means,
+)
+from fedsdr.questions import ColumnShapes, MomentsOf
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
@@ -107,4 +111,10 @@ def _try_sums(agreed: AgreedStudy, rows: Rows) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         values = question.pack(question.compute(rows))
-    check_range(values, len(agreed.columns), len(agreed.sites), agreed.ring)
+    size = len(agreed.columns), len(agreed.sites), agreed.ring
+    if not agreed.terms.scored:
+        check_range(values, *size)
+        return
+    # Scores, which moments are computed of, are of the same size in all units.
+    shapes = ColumnShapes(agreed.terms)
+    check_shapes(shapes.pack(shapes.compute(rows)), *size)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import MomentsOf, ProfileOf
+from fedsdr.questions import ColumnShapes, MomentsOf, ProfileOf, ScoreSteps
 from fedsdr.study.study_file import StudyFile
 from fedsdr.summaries.site_agreement import CODES
 
@@ -64,7 +65,11 @@ def statistics(study: StudyFile) -> dict[str, int]:
     """
     terms = study.to_study().terms
     found = {"moments": MomentsOf(terms).n_values}
-    if study.imputed:
+    if terms.scored:
+        cuts = np.zeros((terms.n_features, N_CUTS))
+        earlier = ColumnShapes(terms), ScoreSteps(terms, cuts)
+        found = {**{one.name: one.n_values for one in earlier}, **found}
+    elif study.imputed:
         found = {"means": 2 * len(study.imputed), **found}
     if terms.validation_fraction:
         found["errors"] = terms.max_candidates
@@ -150,6 +155,14 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         f"rows, covariance and kernel of {d} columns"
     )
     lines = [pooled]
+    if agreed.terms.scored:
+        lines[0] += ", after columns are replaced by normal scores"
+        lines.append(
+            "for the scores, over these sites and of every column: averages of the "
+            "sites' means, squared means and variances, numbers of values between "
+            f"powers of two and between {N_CUTS} cuts, and average steps of the sites' "
+            "normal scores at these cuts"
+        )
     if study.imputed:
         lines.append(
             f"means and numbers of values, over these sites, of {len(study.imputed)} "
@@ -190,6 +203,10 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     lines = ["which sites take part, and their public keys"]
     if study.imputed:
         lines.append("means of the columns whose gaps are filled")
+    if study.model.method.scores == "normal":
+        lines.append(
+            f"{N_CUTS} cuts of every column, and the normal scores beside them"
+        )
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")
     if study.to_study().terms.max_profiles:

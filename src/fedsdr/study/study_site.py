@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsdr.disclosure import Ledger, ReleaseGate
 from fedsdr.exceptions import InputError, fixed_code
+from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.result import Result
@@ -170,8 +171,8 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     -------
     Result
         Result with names and settings from the site's own copy, and with the means that
-        are filled into gaps of new rows. The table of the candidates stays with the
-        coordinator.
+        are filled into gaps of new rows and the scores that columns are replaced by.
+        The table of the candidates stays with the coordinator.
     """
     found = dict(payload)
     settings = study.settings()
@@ -179,6 +180,8 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     if "means" in found:
         filled = dict(zip(study.imputed, found.pop("means").tolist(), strict=True))
         settings["preprocessing"]["filled_with"] = filled
+    if "points" in found:
+        found["scores"] = NormalScores(found.pop("points"), found["scores"])
     return Result(
         feature_names=study.features,
         settings=settings,

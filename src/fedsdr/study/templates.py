@@ -30,6 +30,7 @@ type = "number"            # or "category", with levels = ["no", "yes"]
 n_directions = "auto"      # or "bic", "votes", a number
 penalty = "universal"      # or "moments", "holdout", a number
 kernel = "smooth"          # or "slices", "pairs"
+scores = "none"            # or "normal" scores, for skewed and heavy-tailed columns
 
 [sites]
 # minimum = 3              # sites that must take part to the end; by default two

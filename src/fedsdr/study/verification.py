@@ -7,6 +7,7 @@ import numpy as np
 
 from fedsdr.disclosure import Ledger, LedgerError
 from fedsdr.exceptions import InputError
+from fedsdr.normal_scores import same_scores
 from fedsdr.result import Result
 from fedsdr.study.site_file import read_site
 
@@ -83,14 +84,15 @@ def are_equal(one: Result, other: Result) -> bool:
     Returns
     -------
     bool
-        Whether names, variables, directions and certificate are the same, to the last
-        digit.
+        Whether names, variables, directions, scores and certificate are the same, to
+        the last digit.
     """
     return (
         one.feature_names == other.feature_names
         and np.array_equal(one.support, other.support)
         and np.array_equal(one.directions, other.directions)
         and np.array_equal(one.eigenvalues, other.eigenvalues)
+        and same_scores(one.scores, other.scores)
         and (one.objective, one.gap) == (other.objective, other.gap)
         and (one.n_rows, one.n_sites) == (other.n_rows, other.n_sites)
         and one.weak == other.weak

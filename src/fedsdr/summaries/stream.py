@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
+from fedsdr.normal_scores import NormalScores, same_scores
 
 Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
 
@@ -44,6 +45,7 @@ class Stream:
 
     read: Reader
     _gaps: tuple[Sequence[int], Matrix] | None = field(default=None, init=False)
+    _scores: NormalScores | None = field(default=None, init=False)
     _prints: list[tuple[int, int]] | None = field(default=None, init=False)
     _scanned: _Scan | None = field(default=None, init=False)
 
@@ -84,6 +86,28 @@ class Stream:
         """
         self._gaps = (columns, np.asarray(values, dtype=np.float64))
         self._scanned = None
+
+    def score(self, scores: NormalScores | None) -> None:
+        """Set the scores that columns are replaced by, once gaps have been filled.
+
+        Parameters
+        ----------
+        scores : NormalScores or None
+            Map of each column; None for the columns themselves.
+        """
+        if not same_scores(scores, self._scores):
+            self._scores, self._scanned = scores, None
+
+    def held(self) -> Iterator[Matrix]:
+        """Read the rows once as they are.
+
+        Yields
+        ------
+        ndarray of shape (n_batch, n_features)
+            Rows of a batch, before gaps are filled and columns are scored.
+        """
+        for X, _ in self._batches():
+            yield X
 
     def totals(self, columns: Sequence[int]) -> Matrix:
         """Count and add the values that are not missing; filled gaps do not count.
@@ -132,7 +156,7 @@ class Stream:
         Yields
         ------
         ndarray of shape (n_batch, n_features)
-            Rows of a batch, with gaps filled.
+            Rows of a batch, with gaps filled and columns scored.
         """
         for X, _ in self._filled():
             yield X
@@ -160,6 +184,8 @@ class Stream:
                 columns, values = self._gaps
                 X = X.copy()
                 X[:, columns] = np.where(np.isnan(X[:, columns]), values, X[:, columns])
+            if self._scores is not None:
+                X = self._scores.apply(X)
             yield X, y
 
     def _batches(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:

@@ -119,7 +119,7 @@ class SecureSum:
 
         Parameters
         ----------
-        statistic : {"means", "moments", "errors", "spread", "profile"}
+        statistic : str
             Statistic to add.
         request : dict
             Content of the request, such as candidate directions.

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import ANY, FieldSpec, Schema, exchange
 
 EVERYONE = "every site"
@@ -34,6 +35,17 @@ PROFILE = (
     FieldSpec("shares", "array", shape=(ANY,), dtype="<f8", absent=True),
     FieldSpec("variances", "array", shape=(ANY,), dtype="<f8", absent=True),
     FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
+)
+
+CUTS = FieldSpec("cuts", "array", shape=("d", N_CUTS), dtype="<f8", absent=True)
+
+#: The map of each column to its normal scores.
+SCORES = tuple(
+    FieldSpec(name, "array", formula, EVERYONE, ("d", N_CUTS + 1), "<f8", absent=True)
+    for name, formula in (
+        ("points", "values between which scores are linear, if the study has scores"),
+        ("scores", "normal scores of these values"),
+    )
 )
 
 ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
@@ -102,6 +114,7 @@ RESULT = (
         EVERYONE,
         absent=True,
     ),
+    *SCORES,
 )
 
 SECURE = Schema(
@@ -128,6 +141,8 @@ SECURE = Schema(
                 EVERYONE,
                 choices=(
                     "means",
+                    "shapes",
+                    "steps",
                     "moments",
                     "errors",
                     "spread",
@@ -138,12 +153,15 @@ SECURE = Schema(
             FieldSpec(
                 "request",
                 "record",
-                "means that gaps are filled with, if the study fills gaps; candidate "
+                "cuts of each column for steps; means that gaps are filled with, if "
+                "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; variables and directions for the second stage; "
                 "otherwise nothing",
                 EVERYONE,
                 fields=(
+                    CUTS,
                     FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+                    *SCORES,
                     replace(BASES, absent=True),
                     *PROFILE,
                 ),
@@ -188,7 +206,10 @@ SECURE = Schema(
                 "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
                 "vote for K as an indicator; for errors: mean squared error of each "
                 "candidate on the rows held out (eq2.14); for means: counts and sums "
-                "of the columns with gaps",
+                "of the columns with gaps; for shapes: of each column count, sum, "
+                "mean, its square, variance, and counts between powers of two; for "
+                "steps: of each column the counts between its cuts, weights of the "
+                "cuts, and weighted steps of the site's normal scores at them",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

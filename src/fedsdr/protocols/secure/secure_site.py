@@ -10,11 +10,18 @@ import numpy as np
 from fedsdr.arrays import Vector
 from fedsdr.disclosure import OpenGate, Release, ReleaseGate
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.normal_scores import N_FACTS
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import CandidateErrors, MomentsOf, Question, read_question
+from fedsdr.questions import (
+    CandidateErrors,
+    ColumnShapes,
+    MomentsOf,
+    Question,
+    read_question,
+)
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Context, FixedPoint, Identity, PublicKeys, SumSite
 
@@ -119,6 +126,8 @@ class SecureSite:
     def _agree(self, payload: Payload) -> Payload:
         if payload["study"] != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
+        # What an earlier round did to the rows; rules judge them as they are.
+        self._rows.score(None)
         fill_with_own_means(self._study, self._rows)
         self._rows.check(self._study.terms, self._study.columns)
         self._gate.inspect(
@@ -186,6 +195,8 @@ class SecureSite:
                 )
         elif isinstance(question, MomentsOf):
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
+        elif isinstance(question, ColumnShapes):
+            check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
         elif not (np.abs(values) < study.ring.limit(len(study.sites))).all():
             # The coordinator chooses scales and directions, so a refusal would tell it
             # how large the values of this site are: the site contributes nothing.
@@ -255,16 +266,51 @@ def check_range(
     InputError
         Naming the number of columns that need other units.
     """
-    if np.abs(values).max(initial=0.0) >= ring.limit(n_sites):
-        raise InputError(
-            "the sums of this site are too large to be added exactly: agree on larger "
-            "units for the columns with the largest numbers"
-        )
+    _check_limit(values, n_sites, ring)
     size = n_features * (n_features + 1) // 2
     triangle = values[4 : 4 + size]
     starts = np.arange(n_features)
     squares = triangle[starts * n_features - starts * (starts - 1) // 2]
     floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
+    _check_floor(squares, floor)
+
+
+def check_shapes(
+    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
+) -> None:
+    """Check that no column is too large or too small for sums of shapes.
+
+    Parameters
+    ----------
+    values : ndarray
+        Packed description of the columns.
+    n_features : int
+        Number of columns d.
+    n_sites : int
+        Number of sites in the sum.
+    ring : FixedPoint
+        Ring in which numbers are added.
+
+    Raises
+    ------
+    InputError
+        Naming the number of columns that need other units.
+    """
+    _check_limit(values, n_sites, ring)
+    variances = values.reshape(-1, n_features)[N_FACTS - 1]
+    # Cuts are computed from a few digits of the variance.
+    _check_floor(variances, n_sites * 2.0 ** (-ring.fraction_bits - 1) / 1e-3)
+
+
+def _check_limit(values: Vector, n_sites: int, ring: FixedPoint) -> None:
+    if np.abs(values).max(initial=0.0) >= ring.limit(n_sites):
+        raise InputError(
+            "the sums of this site are too large to be added exactly: agree on larger "
+            "units for the columns with the largest numbers"
+        )
+
+
+def _check_floor(squares: Vector, floor: float) -> None:
     small = int(((squares > 0.0) & (squares < floor)).sum())
     if small:
         raise InputError(
