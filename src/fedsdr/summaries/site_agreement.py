@@ -17,7 +17,7 @@ OTHER_UNITS = 6.0
 # has none; and below which it has none.
 EXPECTED, NONE = 30.0, 2.0
 # The same for one of several directions, which is judged over most of the sites.
-HOPED, NOTHING = 5.0, 1.0
+HOPED, NOTHING = 7.0, 1.0
 # Evidence of a further direction from which a site disagrees.
 CLEAR = 30.0
 
