@@ -15,9 +15,9 @@ CODES = ("UNITS", "SILENT", "OUTSIDE", "PARTIAL")
 OTHER_UNITS = 6.0
 # Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
 # has none; and below which it has none.
-EXPECTED, NONE = 30.0, 2.0
+EXPECTED, NONE = 38.0, 1.0
 # The same for one of several directions, which is judged over most of the sites.
-HOPED, NOTHING = 5.0, 1.0
+HOPED, NOTHING = 7.0, 1.0
 # Evidence of a further direction from which a site disagrees.
 CLEAR = 30.0
 
