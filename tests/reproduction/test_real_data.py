@@ -76,6 +76,9 @@ def test_sites_are_put_on_the_scale_of_their_training_rows(rng):
         np.testing.assert_allclose(known.std(axis=0), [1.0, 1.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SiteWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DisagreementWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CurvatureWarning")
 @pytest.mark.usefixtures("data_folder")
 def test_a_run_of_each_experiment():
     credit, communities = find_experiment("credit"), find_experiment("communities")

@@ -72,7 +72,8 @@ def fit(
         str,
         typer.Option(
             help="Whether directions are estimated again on the selected variables: "
-            "true, false, or a share of the penalty to keep."
+            "true (each site with its own covariance), pooled (one for all), false, or "
+            "a share of the penalty to keep."
         ),
     ] = "true",
     standardize: Annotated[

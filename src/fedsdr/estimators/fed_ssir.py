@@ -41,11 +41,16 @@ class FedSSIR(Reducer):
     kernel : str, Smooth, Slices or Pairs, default="smooth"
         Estimate of the covariance of E[x | y]; see `fedsdr.summaries.summarize`.
         "slices" is the paper's kernel; ``Slices(size=20)`` or ``Slices(number=10)`` set
-        the size or the number of the slices.
-    refit : bool or float, default=True
-        True reports plain SIR on the selected variables, False the leading eigenvectors
-        of the penalised solution (as in the paper). A number in (0, 1) solves again on
-        the selected variables with the penalty times that number.
+        the size or the number of the slices. ``Smooth(own=1)`` uses the sites' own
+        kernels only; by default a weak signal is also looked for in the means that
+        sites have in common.
+    refit : bool, "pooled" or float, default=True
+        True estimates directions and their number on the selected variables, each site
+        with its own covariance, by a few more sums. "pooled" reports plain SIR on these
+        variables, with one covariance for all sites (the default of version 0.1), False
+        the leading eigenvectors of the penalised solution (as in the paper). A number
+        in (0, 1) solves again on the selected variables with the penalty times that
+        number.
     standardize : bool, default=True
         Whether to put columns on a common scale first, by the pooled within-site
         variance, since the l1 penalty depends on units. Directions are reported in the
@@ -110,7 +115,9 @@ class FedSSIR(Reducer):
         H = \hat\Sigma^{1/2} \Pi \hat\Sigma^{1/2} ,
 
     which is solved with a certificate of optimality; K is `n_directions` and
-    :math:`\rho` is `penalty`. The directions are then estimated on these variables.
+    :math:`\rho` is `penalty`. The directions B are then estimated on these variables:
+    they maximise :math:`\sum_i n_i \mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`, where
+    :math:`S_i` and :math:`T_i` are those of site i.
 
     When it fails: SIR cannot find links that are symmetric about the mean of the
     reduced variables, and needs the conditional mean of x to be near linear in them.

@@ -20,7 +20,7 @@ class SSIR(FedSSIR):
         Penalty rho, or the rule that chooses it, as in `FedSSIR`.
     kernel : str, Smooth, Slices or Pairs, default="slices"
         Estimate of the covariance of E[x | y], as in `FedSSIR`.
-    refit : bool or float, default=False
+    refit : bool, "pooled" or float, default=False
         Whether to estimate the directions again, as in `FedSSIR`.
     standardize : bool, default=True
         Whether to put columns on a common scale first.

@@ -183,6 +183,10 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "how far the sites' covariances of these variables are apart, and how many "
             "sites do not agree with the result, not which"
         )
+        lines.append(
+            "if it asks for directions of its own choice: covariances of a few columns "
+            "at single sites, not at which; see SECURITY.md"
+        )
     lines.append("which sites take part, and a fixed code for each that does not")
     return lines
 

@@ -30,6 +30,7 @@ type = "number"            # or "category", with levels = ["no", "yes"]
 n_directions = "auto"      # or "bic", "votes", a number
 penalty = "universal"      # or "moments", "holdout", a number
 kernel = "smooth"          # or "slices", "pairs"
+# refit = "pooled"         # one sum only, for sites whose covariances are alike
 scores = "none"            # or "normal" scores, for skewed and heavy-tailed columns
 
 [sites]
