@@ -72,7 +72,9 @@ def test_the_result_reaches_everybody_and_ledgers_verify(
         ledger = Ledger(tmp_path / name / "ledger")
         assert ledger.verify().n_entries == 2 * n_sums
         told = {entry.statistic for entry in ledger.entries()}
-        assert told == ({"moments"} if model else {"moments", "spread", "profile"})
+        assert told == (
+            {"moments"} if model else {"moments", "spread", "profile", "agreement"}
+        )
         assert not (tmp_path / name / "site.log").exists()
     assert result.settings["sites"] == list(NAMES)
 

@@ -37,7 +37,12 @@ def test_an_example_can_be_run(
     assert result.n_rows == 600
     assert set(np.flatnonzero(result.support)) <= set(range(5))
     sums = [path.stem for path in (tmp_path / "state").glob("*.round")]
-    assert {name.split("-")[0] for name in sums} == {"moments", "spread", "profile"}
+    assert {name.split("-")[0] for name in sums} == {
+        "moments",
+        "spread",
+        "profile",
+        "agreement",
+    }
     for file in example.site_files.values():
         record = verify_site(file, result)
         assert record.is_whole
