@@ -1,5 +1,6 @@
 """Questions of the second stage: as vectors, and as untrusted requests."""
 
+import warnings
 from dataclasses import fields
 from typing import Any
 
@@ -8,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import Refusal, SiteWarning
 from fedsdr.method import Method, Pairs, Slices, Smooth, Terms, Variables
 from fedsdr.protocols.wire import decode, encode
-from fedsdr.questions import ProfileOf, SpreadOf, read_question
+from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf, read_question
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
+from fedsdr.summaries.site_agreement import Expected
 
 D = 4
 TERMS = Terms(D, max_profiles=40)
@@ -23,6 +25,8 @@ SIGMA = np.array([[1.0, 0.2, 0.0], [0.2, 1.0, -0.1], [0.0, -0.1, 1.0]])
 BASIS = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0]])
 COMMON = Common(0.25, np.arange(24.0).reshape(2, 12), 700)
 TARGET = PooledCovariance(0.5, SIGMA)
+FOUND = Expected(BASIS, np.array([0.5, 0.1]))
+VARIANCES = np.array([1.0, 1.0, 0.25, 900.0])
 
 
 def site(seed: int, n_rows: int) -> MemoryRows:
@@ -79,7 +83,18 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum() -> None:
     added = OwnSites(sites, Variables(("a", "b", "c", "d")))(spread)
     packed = sum(spread.pack(spread.compute(rows)) for rows in sites.values())
     np.testing.assert_allclose(spread.unpack(packed), added, rtol=1e-13)
-    assert spread.n_values == packed.size == 2
+    assert spread.n_values == packed.size == 2 + 2 * D
+    logarithms = sum(np.log(rows.X.var(axis=0)) for rows in sites.values())
+    np.testing.assert_allclose(added[2 : 2 + D], logarithms, rtol=1e-10)
+    np.testing.assert_array_equal(added[2 + D :], 3.0)
+
+
+def test_constant_columns_have_no_variance_to_compare() -> None:
+    rows = site(0, 40)
+    rows.X[:, 1] = 0.1
+    found = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA).compute(rows)
+    assert found[2 + 1] == 0.0
+    assert found[2 + D :].tolist() == [1.0, 0.0, 1.0, 1.0]
 
 
 def test_values_of_a_profile_are_counted() -> None:
@@ -130,8 +145,9 @@ def test_gaps_are_filled_first() -> None:
         lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, None, *gaps),
         lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, TARGET, *gaps),
         lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, TARGET, *gaps),
+        lambda *gaps: AgreementOf(TERMS, COLUMNS, SCALE, FOUND, VARIANCES, *gaps),
     ],
-    ids=["spread", "profile", "common", "target", "all"],
+    ids=["spread", "profile", "common", "target", "all", "agreement"],
 )
 def test_a_request_becomes_the_question_again(question, places) -> None:
     asked = question(places, np.array([2.0, -1.0]) if places else None)
@@ -155,6 +171,8 @@ def test_a_request_becomes_the_question_again(question, places) -> None:
 
 SPREAD = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA).request()
 PROFILE = ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, TARGET).request()
+AGREEMENT = AgreementOf(TERMS, COLUMNS, SCALE, FOUND, VARIANCES).request()
+REQUESTS = {"spread": SPREAD, "profile": PROFILE, "agreement": AGREEMENT}
 MISSING = object()
 NAN, INF = np.nan, np.inf
 
@@ -235,6 +253,28 @@ HOSTILE: dict[str, list[Any]] = {
         np.full((3, 1), INF),
         np.full((3, 1), -1e12),
     ],
+    "shares": [
+        MISSING,
+        None,
+        [0.5, 0.1],
+        np.array([0.5]),
+        np.array([[0.5, 0.1]]),
+        np.array([0.5, 0.1], dtype=np.float32),
+        np.array([1, 0]),
+        np.array([0.5, -0.1]),
+        np.array([0.5, NAN]),
+        np.array([INF, 0.1]),
+    ],
+    "variances": [
+        MISSING,
+        None,
+        VARIANCES.tolist(),
+        VARIANCES[:3],
+        VARIANCES[None],
+        VARIANCES.astype(np.float32),
+        np.where(VARIANCES > 1, NAN, VARIANCES),
+        np.where(VARIANCES > 1, INF, VARIANCES),
+    ],
     "own": [MISSING, None, "0.5", 1, True, -0.01, 1.01, NAN, INF, np.array([0.5])],
     "weight": [MISSING, None, "0.5", 1, True, -0.01, 1.01, NAN, -INF, np.ones(1)],
     "n_rows": [MISSING, None, 700.0, True, 0, -5, 10**12, "700", np.array([700])],
@@ -267,7 +307,7 @@ def changed(request: dict[str, Any], field: str, value: Any) -> dict[str, Any]:
         pytest.param(
             name, changed(request, field, value), id=f"{name}-{field}-{number}"
         )
-        for name, request in (("spread", SPREAD), ("profile", PROFILE))
+        for name, request in REQUESTS.items()
         for field, values in HOSTILE.items()
         if field in request
         for number, value in enumerate(values)
@@ -291,6 +331,12 @@ def test_malformed_requests_are_refused(name, request_) -> None:
         ("profile", {**PROFILE, "bases": [BASIS]}),
         ("profile", {**PROFILE, "means": np.ones(1)}),
         ("profile", SPREAD),
+        ("agreement", {**AGREEMENT, "rows": 1}),
+        ("agreement", {**AGREEMENT, "sigma": SIGMA}),
+        ("agreement", {**AGREEMENT, "means": np.ones(1)}),
+        ("agreement", PROFILE),
+        ("profile", AGREEMENT),
+        ("agreement", {}),
         ("profile", {}),
         ("spread", {}),
         ("profile", None),
@@ -303,9 +349,7 @@ def test_more_or_less_than_was_agreed_is_refused(name, request_) -> None:
     assert caught.value.code == "MALFORMED"
 
 
-@pytest.mark.parametrize(
-    ("name", "request_"), [("spread", SPREAD), ("profile", PROFILE)]
-)
+@pytest.mark.parametrize(("name", "request_"), REQUESTS.items())
 def test_studies_without_a_second_stage_refuse_its_questions(name, request_) -> None:
     variables = Variables(tuple("abcd"))
     for method in (
@@ -324,7 +368,7 @@ def test_studies_without_a_second_stage_refuse_its_questions(name, request_) -> 
 
 def test_gaps_have_to_be_filled_in_every_question() -> None:
     fills = {"means": np.array([1.0])}
-    for name, request in (("spread", SPREAD), ("profile", PROFILE)):
+    for name, request in REQUESTS.items():
         read_question(name, {**request, **fills}, TERMS, (1,))
         for wrong in ({}, {"means": np.ones(2)}, {"means": np.array([NAN])}):
             with pytest.raises(Refusal):
@@ -370,4 +414,19 @@ def test_whatever_is_read_has_an_answer(weight, sigma) -> None:
             assert vector.shape == (question.n_values,)
         request = {"columns": COLUMNS, "scale": scale, "sigma": sigma}
         question = read_question("spread", request, TERMS, ())
-        assert question.compute(site(0, 40)).shape == (2,)
+        assert question.compute(site(0, 40)).shape == (2 + 2 * D,)
+
+
+@pytest.mark.parametrize("variances", [np.zeros(D), np.full(D, 1e149), -VARIANCES])
+def test_whatever_is_compared_has_an_answer(variances) -> None:
+    for scale in (SCALE, np.full(3, 1e-149), np.full(3, 1e149)):
+        for basis in (BASIS, np.ones((3, 2)), np.zeros((3, 1)), 1e11 * BASIS):
+            for share in (0.0, 1.0, 1e149):
+                request = {"columns": COLUMNS, "scale": scale, "basis": basis}
+                request |= {"shares": np.full(basis.shape[1], share)}
+                request |= {"variances": variances}
+                question = read_question("agreement", request, TERMS, ())
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SiteWarning)
+                    found = question.compute(site(0, 40))
+                assert set(found) <= {0.0, 1.0}

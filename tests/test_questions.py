@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fedsdr.summaries.agreement import Expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.summaries.comparing import allclose
@@ -39,7 +38,8 @@ from fedsdr.questions import (
 from fedsdr.rows import MemoryRows, OwnSites, StreamedRows
 from fedsdr.selection import bic_dimension
 from fedsdr.summaries import prediction_errors, summarize
-from fedsdr.summaries.profile import Target
+from fedsdr.summaries.profile import PooledCovariance
+from fedsdr.summaries.site_agreement import Expected
 
 D = 3
 EVERYTHING = {
@@ -361,7 +361,7 @@ SECOND_STAGE = {
         SCALE,
         EXPECTED.basis,
         None,
-        Target(0.5, np.eye(2)),
+        PooledCovariance(0.5, np.eye(2)),
     ),
     "agreement": partial(AgreementOf, SCORED, COLUMNS, SCALE, EXPECTED, np.ones(D)),
 }

@@ -44,7 +44,7 @@ from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import CODES, Expected
 
 # Share of the sites from which "only some of the directions" is a finding.
-MOSTLY = 0.7
+MOSTLY = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,9 +47,11 @@ def test_no_covariance_kernel_or_row_count_is_recovered(
         X, y = consortium.rows[message.sender]
         own = summarize(X, y, kernel=Smooth())
         upper = np.triu_indices(D)
-        truth = np.concatenate(
-            [own.scatter[upper], own.between[upper], own.linear.ravel()]
-        )
+        # A site of 40 rows has ten of the twelve functions.
+        linear = np.zeros((D, 12))
+        linear[:, : own.linear.shape[1]] = own.linear
+        matrices = (own.scatter[upper], own.between[upper], linear.ravel())
+        truth = np.concatenate(matrices)
         assert abs(read[0] - own.n_rows) > 1.0
         # Not even a trend: large entries of the truth are not large in what is read.
         assert stats.spearmanr(read[4:], truth).pvalue > 1e-4

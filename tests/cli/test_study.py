@@ -113,14 +113,15 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
     # A profile of six variables and two directions.
     assert found["sums"] == {
         "moments": MomentsOf(agreed.terms).n_values,
-        "spread": 2,
+        "spread": 2 + 2 * 6,
         "profile": ProfileOf.length(6, 2),
+        "agreement": 4,
     }
-    assert (found["rounds"], found["max_profiles"]) == (17, 40)
+    assert (found["rounds"], found["max_profiles"]) == (22, 40)
     assert any("40 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
     shown = run("study", "check", default_files.study_file).stdout
-    assert "17 with one profile of at most 40" in shown
+    assert "22 with one profile of at most 40" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout
     assert "bytes with one profile, of at most 40:" in leaves
 
@@ -149,9 +150,9 @@ def test_what_leaves_in_a_second_stage_is_what_is_said(run, default_files) -> No
     for request, reply in zip(requests, replies, strict=True):
         statistic = statistics[request.payload["round"]]
         sent.setdefault(statistic, []).append(reply.payload["masked"].nbytes)
-    assert set(sent) == set(masked) == {"moments", "spread", "profile"}
-    assert sent["moments"] == [masked["moments"]]
-    assert sent["spread"] == [masked["spread"]]
+    assert list(sent) == list(masked) == ["moments", "spread", "profile", "agreement"]
+    for once in ("moments", "spread", "agreement"):
+        assert sent[once] == [masked[once]]
     # Directions are tried one by one, the last one in vain.
     k, s = result.n_directions, len(result.selected)
     assert (k, s) == (1, 2)

@@ -11,6 +11,10 @@ from fedsdr.downstream import compare_downstream, downstream_models, reduced_mod
 PAPER = {"M1": 0.355, "M2": 2.059, "M3": 0.312, "M4": 0.400, "M5": 0.398}
 
 
+# The states differ: some have columns of another spread, or directions of their own.
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SiteWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DisagreementWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CurvatureWarning")
 @pytest.mark.usefixtures("data_folder")
 def test_means_are_near_those_of_the_paper():
     data = load_communities()

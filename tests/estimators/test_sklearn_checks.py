@@ -61,6 +61,7 @@ def test_every_public_estimator_is_checked() -> None:
 # The checks feed tiny and meaningless data, about which the estimators rightly warn.
 @pytest.mark.filterwarnings("ignore::fedsdr.SiteWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.WeakSignalWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CurvatureWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @parametrize_with_checks(ESTIMATORS)

@@ -63,16 +63,22 @@ def test_a_study_with_scores_equals_the_fit(files: Files, tmp_path: Path) -> Non
     result = files.run(transport)
     for protocol in ("sums", "secure"):
         assert_same(result, fit(files.rows, protocol=protocol))
-    assert transport.transcript.rounds == count_rounds(read_study(files.study_file))
+    kinds = [e.statistic for e in Ledger(tmp_path / "north" / "ledger").entries()][::2]
+    # One profile is announced; there are as many as the directions need.
+    more = 5 * (kinds.count("profile") - 1)
+    announced = count_rounds(read_study(files.study_file))
+    assert transport.transcript.rounds == announced + more
     X = files.rows.drop(columns=["site", "y"])
     for name in NAMES:
         there = Result.from_json(tmp_path / name / "result.json")
         assert are_equal(there, result)
         pd.testing.assert_frame_equal(there.transform(X), result.transform(X))
         assert verify_site(files.site_file(name), result).is_whole
-        kinds = [e.statistic for e in Ledger(tmp_path / name / "ledger").entries()]
-        assert kinds[::2] == ["shapes", "steps", "moments"]
-        assert len(kinds) == 6
+        entries = Ledger(tmp_path / name / "ledger").entries()
+        assert [e.statistic for e in entries][::2] == kinds
+        assert kinds[:4] == ["shapes", "steps", "moments", "spread"]
+        assert set(kinds[4:-1]) == {"profile"}
+        assert kinds[-1] == "agreement"
         # The site's rules and its ledger are about the rows, not about their scores.
         assert not (tmp_path / name / "site.log").exists()
 
@@ -87,6 +93,8 @@ def test_a_result_with_other_scores_is_another_result(files: Files) -> None:
 
 
 def test_what_leaves_is_announced(files: Files) -> None:
+    # Without the second stage, whose size depends on what is selected.
+    files.write_study(model={**MODEL, "refit": "pooled"})
     study = read_study(files.study_file)
     told = statistics(study)
     assert list(told) == ["shapes", "steps", "moments"]
@@ -98,7 +106,7 @@ def test_what_leaves_is_announced(files: Files) -> None:
     assert announced < sent < announced + 1500
     assert any(f"between {N_CUTS} cuts" in line for line in seen_by_coordinator(study))
     assert any("normal scores" in line for line in seen_by_sites(study))
-    files.write_study(model={})
+    files.write_study(model={"refit": "pooled"})
     plain = read_study(files.study_file)
     assert list(statistics(plain)) == ["moments"]
     lines = [*seen_by_coordinator(plain), *seen_by_sites(plain)]

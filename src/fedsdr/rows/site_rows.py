@@ -279,7 +279,8 @@ class Rows(ABC):
         if weights.form not in ("functions", "groups"):
             return {}
         functions = response_functions(weights)
-        return agreement(lambda: self.batches(columns, scale, functions), expected)
+        with np.errstate(all="ignore"):
+            return agreement(lambda: self.batches(columns, scale, functions), expected)
 
     @abstractmethod
     def observe(

@@ -211,17 +211,19 @@ def _regression(
 ) -> _Regression | None:
     r"""Make responses of the directions on the support.
 
-    With generalised eigenvalue :math:`\lambda_k` (less the noise floor) and
-    :math:`T v_k = F (F' v_k)`, the response :math:`g_k = F' v_k / \lambda_k` has the
-    regression coefficients :math:`v_k`, variance :math:`1 / \lambda_k` and residual
-    variance :math:`(1 - \lambda_k) / \lambda_k`, by which it is divided.
+    With generalised eigenvalue :math:`\lambda_k` and :math:`T v_k = F (F' v_k)`, the
+    response :math:`g_k = F' v_k / \lambda_k` has the regression coefficients
+    :math:`v_k`, variance :math:`1 / \lambda_k` and residual variance
+    :math:`(1 - \lambda_k) / \lambda_k`, by which it is divided. The noise floor must
+    not be subtracted: T has the noise as well, and the share of a response that the
+    support explains would exceed :math:`\lambda_k`, for a strong signal 1.
     """
     part = total.subset(support)
     vectors, values = leading_directions(part.sigma, part.kernel, n_directions)
     kept = values[: vectors.shape[1]] - total.noise_floor > 1e-3
     if not kept.any():
         return None
-    shares = np.clip(values[: vectors.shape[1]][kept] - total.noise_floor, 1e-3, 0.99)
+    shares = np.clip(values[: vectors.shape[1]][kept], 1e-3, 0.99)
     directions = np.zeros((total.n_features, int(kept.sum())))
     directions[support] = vectors[:, kept]
     products = total.kernel @ directions / np.sqrt(shares * (1 - shares))

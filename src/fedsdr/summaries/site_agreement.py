@@ -15,9 +15,9 @@ CODES = ("UNITS", "SILENT", "OUTSIDE", "PARTIAL")
 OTHER_UNITS = 6.0
 # Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
 # has none; and below which it has none.
-EXPECTED, NONE = 30.0, 2.0
+EXPECTED, NONE = 38.0, 1.0
 # The same for one of several directions, which is judged over most of the sites.
-HOPED, NOTHING = 5.0, 1.0
+HOPED, NOTHING = 7.0, 1.0
 # Evidence of a further direction from which a site disagrees.
 CLEAR = 30.0
 
@@ -99,11 +99,18 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
     sigma, products = np.asarray(scatter) / n_rows, np.asarray(moved)
     basis = expected.basis
     spread = basis.T @ sigma @ basis
+    if not np.isfinite(spread).all():
+        return found
     values, vectors = np.linalg.eigh(spread)
     if values[0] <= SINGULAR * values[-1]:
         return found
     whitener = vectors / np.sqrt(values)
     inside = whitener.T @ basis.T @ products / np.sqrt(n_rows)
+    inverse = whitener @ whitener.T
+    rest = products - sigma @ basis @ inverse @ basis.T @ products
+    left = sigma - sigma @ basis @ inverse @ basis.T @ sigma
+    if not all(np.isfinite(one).all() for one in (inside, rest, left)):
+        return found
     shares = np.linalg.eigvalsh(inside @ inside.T)[::-1]
 
     def evidence(share: float) -> float:
@@ -115,14 +122,12 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
     found["SILENT"] = wanted[0] > EXPECTED and seen[0] < NONE
     if len(seen) > 1 and not found["SILENT"]:
         found["PARTIAL"] = wanted[-1] > HOPED and seen[-1] < NOTHING
-    inverse = whitener @ whitener.T
-    rest = products - sigma @ basis @ inverse @ basis.T @ products
-    left = sigma - sigma @ basis @ inverse @ basis.T @ sigma
     sizes, axes = np.linalg.eigh(left)
     kept = sizes > 1e-8 * max(float(np.linalg.eigvalsh(sigma)[-1]), 0.0)
     if kept.any():
         white = (axes[:, kept] / np.sqrt(sizes[kept])).T @ rest / np.sqrt(n_rows)
-        top = float(np.linalg.norm(white, 2)) ** 2
-        room = float(np.sqrt(kept.sum() / effective))
-        found["OUTSIDE"] = evidence(top / (1 + room) ** 2) > CLEAR
+        if np.isfinite(white).all():
+            top = float(np.linalg.norm(white, 2)) ** 2
+            room = float(np.sqrt(kept.sum() / effective))
+            found["OUTSIDE"] = evidence(top / (1 + room) ** 2) > CLEAR
     return found

@@ -1,0 +1,133 @@
+"""A second selection, by a group penalty on the directions found and a score."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fedsdr.selection.second_selection import (
+    _regression,
+    add_hidden_directions,
+    group_lasso,
+    select_again,
+)
+from fedsdr.summaries import Smooth, Summary, summarize
+
+
+def sums_of(X: np.ndarray, y: np.ndarray, n_sites: int = 4) -> Summary:
+    parts = [
+        summarize(X[i::n_sites], y[i::n_sites], kernel=Smooth()) for i in range(n_sites)
+    ]
+    total = sum(parts)
+    return total.scaled(np.sqrt(np.diag(total.sigma)))
+
+
+# --- the group lasso ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [0.02, 0.1, 0.5])
+def test_the_group_lasso_meets_its_optimality_conditions(penalty: float, rng) -> None:
+    X = rng.normal(size=(200, 12)) @ (np.eye(12) + 0.3 * rng.normal(size=(12, 12)))
+    sigma = X.T @ X / 200
+    products = sigma[:, :2] @ rng.normal(size=(2, 2)) + 0.05 * rng.normal(size=(12, 2))
+    coefficients = np.zeros((12, 2))
+    active = group_lasso(sigma, products, penalty, coefficients)
+    np.testing.assert_array_equal(active, np.flatnonzero(coefficients.any(axis=1)))
+    slope = products - sigma @ coefficients
+    sizes = np.linalg.norm(slope, axis=1)
+    assert (sizes <= penalty * (1 + 1e-2)).all()
+    for j in active:
+        unit = coefficients[j] / np.linalg.norm(coefficients[j])
+        np.testing.assert_allclose(slope[j], penalty * unit, atol=0.02 * penalty)
+
+
+def test_a_penalty_above_all_products_selects_nothing(rng) -> None:
+    products = rng.normal(size=(6, 2))
+    largest = np.linalg.norm(products, axis=1).max()
+    coefficients = np.zeros((6, 2))
+    assert not group_lasso(np.eye(6), products, 1.01 * largest, coefficients).size
+    assert group_lasso(np.eye(6), products, 0.99 * largest, coefficients).size == 1
+
+
+# --- the score ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("link", [np.exp, lambda index: index], ids=["exp", "linear"])
+def test_what_noise_variables_gain_is_a_chi_square(noise: float, link) -> None:
+    """Otherwise a strong signal lets noise in: its share must stay below 1."""
+    gains = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 8))
+        y = link(X[:, 0] - X[:, 2]) + noise * rng.normal(size=300)
+        total, known = sums_of(X, y), np.array([0, 2])
+        regression = _regression(total, known, 1)
+        assert regression is not None
+        without = regression.score(known) - known.size * regression.charge
+        for j in (1, 3, 4, 5, 6, 7):
+            wider = np.append(known, j)
+            gains.append(
+                without - regression.score(wider) + wider.size * regression.charge
+            )
+    # Responses are smoothed, which makes noise smaller than assumed, never larger.
+    assert np.mean(gains) < 1.3
+    assert np.mean(np.array(gains) > stats.chi2.ppf(0.95, 1)) < 0.09
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_strong_signal_lets_no_noise_in(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 8))
+    y = np.exp(X[:, 0] - X[:, 2]) + 0.1 * rng.normal(size=300)
+    found = select_again(sums_of(X, y), np.array([0, 2]), 1)
+    assert found.tolist() == [0, 2]
+
+
+def test_many_variables_are_found_from_a_few() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 60))
+    y = X[:, :20].sum(axis=1) + 2.0 * rng.normal(size=1000)
+    total = sums_of(X, y, 5)
+    found = select_again(total, np.arange(6), 1)
+    assert set(range(20)) <= set(found.tolist())
+    assert found.size <= 22
+
+
+def test_the_first_selection_stays_where_none_is_better() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    total = sums_of(X, rng.normal(size=400))
+    assert select_again(total, np.array([3, 7]), 1).size <= 4
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=400)
+    np.testing.assert_array_equal(
+        select_again(sums_of(X, y), np.array([1, 0]), 1), [0, 1]
+    )
+
+
+# --- hidden directions ----------------------------------------------------------------
+
+
+def two_directions(seed: int) -> Summary:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1200, 30))
+    y = X[:, 0] / (0.5 + (X[:, 1] + 1.5) ** 2) + 0.1 * rng.normal(size=1200)
+    return sums_of(X, y)
+
+
+def test_a_hidden_direction_brings_its_variables() -> None:
+    found, k = add_hidden_directions(two_directions(0), np.array([0]), 1, 5)
+    assert k == 2
+    assert found.tolist() == [0, 1]
+    # Not beyond the limit.
+    stopped, k = add_hidden_directions(two_directions(0), np.array([0]), 1, 1)
+    assert (stopped.tolist(), k) == ([0], 1)
+
+
+def test_noise_has_no_hidden_direction() -> None:
+    more = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 30))
+        y = X[:, 0] + 0.5 * rng.normal(size=400)
+        more += add_hidden_directions(sums_of(X, y), np.array([0]), 1, 5)[1] - 1
+    assert more == 0
