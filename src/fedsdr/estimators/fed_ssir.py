@@ -121,8 +121,8 @@ class FedSSIR(Reducer):
 
     When it fails: SIR cannot find links that are symmetric about the mean of the
     reduced variables, and needs the conditional mean of x to be near linear in them.
-    In skewed columns it is curved, which can show as a false second direction:
-    ``scores="normal"`` helps there.
+    In skewed columns it is curved: ``scores="normal"`` helps where y depends on the
+    scale on which such a column is normal, such as its logarithm.
     Of duplicated columns either or both may be selected; constant columns are never
     selected.
 
