@@ -26,7 +26,8 @@ pytestmark = pytest.mark.e2e
 
 def test_study_between_hosts_outlives_a_cut_cable(tmp_path: Path) -> None:
     # A cut cable is noticed by nothing but the time that passes.
-    files = Files(tmp_path / "study", simulate_rows(), timeout=30.0)
+    model = {"refit": "pooled"}
+    files = Files(tmp_path / "study", simulate_rows(), timeout=30.0, model=model)
     limit_to(files, SITES)
     file, folder = files.study_file, files.coordinator / "federation"
     with (

@@ -40,7 +40,7 @@ def expect(files: Files, folder: Path) -> Result:
 
 
 def test_study_goes_on_without_a_site_that_is_killed(tmp_path: Path) -> None:
-    files = Files(tmp_path / "study", simulate_rows())
+    files = Files(tmp_path / "study", simulate_rows(), model={"refit": "pooled"})
     sites = {name: files.site_file(name) for name in NAMES}
     with (
         holding(tmp_path / "holds") as holds,
