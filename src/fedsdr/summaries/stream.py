@@ -167,7 +167,8 @@ class Stream:
             largest: Any = 0.0
             total: Any = 0.0
             for X, y in self._filled():
-                responses.append(y)
+                # A view of one column would keep all columns of its batch in memory.
+                responses.append(y.copy())
                 with np.errstate(invalid="ignore", over="ignore"):
                     total = total + X.sum(axis=0)
                 extremes = np.maximum(X.max(axis=0), -X.min(axis=0))
