@@ -382,7 +382,8 @@ class MomentsOf(Question[MomentSums]):
         -------
         ndarray of shape (n_values,)
             For each part counts, degrees of freedom, the upper triangles of both
-            matrices and the linear sums; then the votes.
+            matrices, the linear sums and the products with y itself, and the square of
+            y; then the votes.
         """
         width = self.terms.n_functions
         parts = [_pack(part, self._upper, width) for part in value.parts.values()]
@@ -424,8 +425,8 @@ class MomentsOf(Question[MomentSums]):
 
     @property
     def _part_length(self) -> int:
-        d = self.terms.n_features
-        return 4 + d * (d + 1 + self.terms.n_functions)
+        d, width = self.terms.n_features, self.terms.n_functions
+        return 5 + d * (d + 1 + width + 1) if width else 4 + d * (d + 1)
 
     @cached_property
     def _upper(self) -> Any:
@@ -1054,22 +1055,27 @@ def _is_basis(basis: Any, n_features: int) -> bool:
 
 
 def _pack(summary: Summary, upper: Any, width: int) -> Vector:
-    counts = (
+    counts = [
         summary.n_rows,
         summary.n_sites,
         summary.freedom,
         summary.freedom_squared,
-    )
-    linear = np.zeros((summary.n_features, width))
+    ]
+    matrices = [summary.scatter[upper], summary.between[upper]]
+    if not width:
+        return np.concatenate([counts, *matrices])
+    linear = np.zeros((summary.n_features, width + 1))
     linear[:, : summary.linear.shape[1]] = summary.linear
+    linear[:, -1] = summary.products
     return np.concatenate(
-        [counts, summary.scatter[upper], summary.between[upper], linear.ravel()]
+        [counts, *matrices, linear.ravel(), [summary.response_square]]
     )
 
 
 def _unpack(vector: Vector, upper: Any, width: int) -> Summary:
     size = upper[0].size
-    counts, scatter, between, linear = np.split(vector, [4, 4 + size, 4 + 2 * size])
+    counts, scatter, between, rest = np.split(vector, [4, 4 + size, 4 + 2 * size])
+    linear = rest[:-1].reshape(-1, width + 1) if width else np.zeros((0, 1))
     return Summary(
         n_rows=round(counts[0]),
         scatter=_symmetric(scatter, upper),
@@ -1077,7 +1083,9 @@ def _unpack(vector: Vector, upper: Any, width: int) -> Summary:
         n_sites=round(counts[1]),
         freedom=float(counts[2]),
         freedom_squared=float(counts[3]),
-        linear=linear.reshape(-1, width) if width else linear,
+        linear=linear[:, :-1],
+        products=linear[:, -1],
+        response_square=float(rest[-1]) if width else 0.0,
     )
 
 

@@ -175,6 +175,8 @@ def estimate(
         allows that nothing is found.
     """
     total, own = gathered.evidence.total, selection.own
+    if selection.by_response:
+        total = total.by_response()
     solution, rule = selection.solution, method.n_directions
     if selection.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features)

@@ -50,7 +50,9 @@ def select(
     Selection
         The solution, and the table on which the choices are based.
     """
-    own, clear = choose_own(evidence.total, method)
+    own, by_response, clear = choose_own(evidence.total, method)
+    if by_response:
+        evidence = evidence.by_response()
     evidence = evidence.mixed(own)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
@@ -89,10 +91,14 @@ def select(
     if not (weak and method.allows_nothing):
         _warn_if_lowered(chosen)
         _warn_if_weak(total, weak=weak)
-    return Selection(solution, (*table, *chosen.table), own, weak, support)
+    return Selection(
+        solution, (*table, *chosen.table), own, weak, support, by_response
+    )
 
 
-def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
+def choose_own(
+    total: Summary, method: Method
+) -> tuple[float, bool, bool | None]:
     """Choose the weight of the sites' own kernels beside that of their common means.
 
     Parameters
@@ -106,6 +112,8 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
     -------
     own : float
         Weight for `Summary.mixed`.
+    by_response : bool
+        Whether common means are taken of y itself, see `Summary.by_response`.
     clear : bool or None
         Whether the first direction is more than noise for the sites' own kernels or for
         that of common means; None if only the former were considered. A mixture has
@@ -114,23 +122,25 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
     Notes
     -----
     A strong signal is judged on the variables that move most with y. For a weak one,
-    eq2.10 is solved with the sites' own kernels and with the kernel of common means,
-    and the direction with more evidence decides.
+    eq2.10 is solved with the sites' own kernels and with the kernels of common means,
+    of the rank of y and of y itself, and the direction with most evidence decides.
     """
     kernel = method.kernel
     given = kernel.own if isinstance(kernel, Smooth) else 1.0
     if given is not None:
-        return float(given), None
+        return float(given), False, None
     if total.n_sites < 2 or not total.linear.shape[1]:
-        return 1.0, None
+        return 1.0, False, None
     moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
     part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
     own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
     if own >= 1.0:
-        return own, None
-    found: list[tuple[float, float, bool]] = []
-    for weight in (1.0, 0.0):
-        mixed = total.mixed(weight)
+        return own, False, None
+    found: list[tuple[float, float, bool, bool]] = []
+    kernels = ((1.0, False), (0.0, False), (0.0, True))
+    for weight, by_response in kernels:
+        every = total.by_response() if by_response else total
+        mixed = every.mixed(weight)
         rho = _testing_penalty(mixed, method)
         solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
         if not solution.active.size:
@@ -138,11 +148,16 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool | None]:
         test = judge_direction(mixed, solution, 1)
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
-        own = own_weight(total.subset(solution.active), direction)
-        found.append((test.evidence, own, test.accepted))
+        own = own_weight(every.subset(solution.active), direction)
+        # The best of several kernels, and of all sets of as many variables.
+        searched = 2 * np.log(len(kernels))
+        searched += 2 * (test.n_selected - 1) * np.log(total.n_features)
+        accepted = test.accepted and test.evidence > test.needed + searched
+        found.append((test.evidence, own, by_response, accepted))
     if not found:
-        return own, False
-    return max(found)[1], any(accepted for *_, accepted in found)
+        return own, False, False
+    _, own, by_response, _ = max(found)
+    return own, by_response, any(accepted for *_, accepted in found)
 
 
 def _warn_if_lowered(chosen: Selection) -> None:

@@ -42,6 +42,16 @@ class Evidence:
     fitting: Summary | None = None
     errors: Errors | None = None
 
+    def by_response(self) -> "Evidence":
+        """Put y itself in the place of its rank, in the linear sums.
+
+        Returns
+        -------
+        Evidence
+            Sums with other linear sums, see `Summary.by_response`.
+        """
+        return self._each(Summary.by_response)
+
     def mixed(self, own: float) -> "Evidence":
         """Mix the kernels of all sums.
 
@@ -55,11 +65,14 @@ class Evidence:
         Evidence
             Sums with mixed kernels.
         """
+        return self._each(lambda part: part.mixed(own))
+
+    def _each(self, change: Callable[[Summary], Summary]) -> "Evidence":
         return replace(
             self,
-            total=self.total.mixed(own),
-            folds=tuple((fit.mixed(own), held.mixed(own)) for fit, held in self.folds),
-            fitting=None if self.fitting is None else self.fitting.mixed(own),
+            total=change(self.total),
+            folds=tuple((change(fit), change(held)) for fit, held in self.folds),
+            fitting=None if self.fitting is None else change(self.fitting),
         )
 
 
@@ -80,6 +93,8 @@ class Selection:
         Whether even the first direction cannot be distinguished from noise.
     support : ndarray of int, optional
         Indices of the variables for the second stage; those of the solution if None.
+    by_response : bool, default=False
+        Whether the kernel of common means has y itself in the place of its rank.
     """
 
     solution: Solution
@@ -87,3 +102,4 @@ class Selection:
     own: float = 1.0
     weak: bool = False
     support: NDArray[np.intp] | None = None
+    by_response: bool = False

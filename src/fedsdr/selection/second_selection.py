@@ -43,16 +43,46 @@ class _Regression:
     variances: Vector
     n_rows: int
 
-    def score(self, variables: Index) -> float:
-        r"""Return the extended BIC of some variables (Chen and Chen 2008).
+    def score(self, variables: Index, charge: float) -> float:
+        """Return how badly some variables explain the responses, with a charge each."""
+        return variables.size * charge - self.gain(variables)
 
-        .. math:: N \sum_k \log(1 - R_k^2) + s (\log N + \log d + 2 (K - 1))
+    def gain(self, variables: Index) -> float:
+        r"""Return :math:`-N \sum_k \log(1 - R_k^2)`, a likelihood ratio statistic."""
+        return float(-self.n_rows * np.log(1 - self._shares(variables)).sum())
 
-        A variable is charged for its choice once, and for every further coefficient as
-        in Akaike's criterion: most variables belong to one direction.
+    def charge(self, variables: Index) -> float:
+        r"""Return what a variable must explain beside others like the given ones.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            The s variables selected so far.
+
+        Returns
+        -------
+        float
+            :math:`2 L + \min(\log g, (\mu / 2 - L / \mu)^2) + 2 (K - 1)` with
+            :math:`L = \log((d - s) / s)`, :math:`g = G / s` the mean gain of a selected
+            variable and :math:`\mu^2 = g - 1`.
+
+        Notes
+        -----
+        The gain from which a variable is more likely one of those that matter than
+        noise, if a share s / d matter: for normal coefficients of variance g the sum
+        with the logarithm (George and Foster 2000, empirical Bayes), for coefficients of
+        equal size the sum with the square. The smaller one: much is charged where few
+        variables explain much, so that noise stays out, and less where many explain
+        little each. Of the K coefficients of a variable one is charged so, the others
+        as in Akaike's criterion: most variables belong to one direction.
         """
-        fit = self.n_rows * np.log(1 - self._shares(variables)).sum()
-        return float(fit + variables.size * self.charge)
+        d, k = self.products.shape
+        s = max(variables.size, 1)
+        mean = max(self.gain(variables) / s, 2.0)
+        rare = np.log(max((d - s) / s, 1.0))
+        size = np.sqrt(mean - 1.0)
+        known = min(np.log(mean), (size / 2 - rare / size) ** 2)
+        return float(2 * rare + known + 2 * (k - 1))
 
     def weakest(self, variables: Index) -> int:
         """Return the place of the variable that explains least beside the others."""
@@ -84,12 +114,6 @@ class _Regression:
         shares = (wanted * solved).sum(axis=0) / self.variances
         return np.asarray(np.clip(shares, 0.0, 0.999))
 
-    @property
-    def charge(self) -> float:
-        """What a variable must at least explain, in units of the score."""
-        d, k = self.products.shape
-        return float(np.log(self.n_rows) + np.log(d) + 2 * (k - 1))
-
 
 def select_again(total: Summary, support: Index, n_directions: int) -> Index:
     """Select variables by the directions that a first selection has found.
@@ -113,11 +137,13 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         regression = _regression(total, best, n_directions)
         if regression is None:
             break
-        found = _best_on_path(regression, most=max(total.n_rows // 4, best.size))
+        charge = regression.charge(best)
+        most = max(total.n_rows // 4, best.size)
+        found = _best_on_path(regression, charge, most)
         if found is None or np.array_equal(found, best):
             break
-        gain = regression.score(best) - regression.score(found)
-        if gain < CLEARLY * regression.charge:
+        gain = regression.score(best, charge) - regression.score(found, charge)
+        if gain < CLEARLY * charge:
             break
         best = found
     return best
@@ -203,7 +229,8 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
     regression = _Regression(
         total.sigma, moved / np.sqrt(size), np.ones(1), total.n_rows
     )
-    return _best_on_path(regression, most=max(total.n_rows // 10, 1))
+    charge = float(np.log(total.n_rows) + np.log(total.n_features))
+    return _best_on_path(regression, charge, max(total.n_rows // 10, 1))
 
 
 def _regression(
@@ -227,10 +254,11 @@ def _regression(
     directions = np.zeros((total.n_features, int(kept.sum())))
     directions[support] = vectors[:, kept]
     products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
-    return _Regression(total.sigma, products, 1 / (1 - shares), total.n_rows)
+    rows = max(total.n_rows - total.n_sites, 1)
+    return _Regression(total.sigma, products, 1 / (1 - shares), rows)
 
 
-def _best_on_path(regression: _Regression, most: int) -> Index | None:
+def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | None:
     """Return the variables with the best score on the path of penalties."""
     sizes = np.linalg.norm(regression.products, axis=1)
     coefficients = np.zeros_like(regression.products)
@@ -244,28 +272,30 @@ def _best_on_path(regression: _Regression, most: int) -> Index | None:
             break
         if not active.size:
             continue
-        score = regression.score(active)
+        score = regression.score(active, charge)
         if best is None or score < best[0]:
             best, since = (score, active), 0
         else:
             since += 1
             if since >= PATIENCE:
                 break
-    return None if best is None else _improve(regression, best[1], most)
+    return None if best is None else _improve(regression, best[1], charge, most)
 
 
-def _improve(regression: _Regression, variables: Index, most: int) -> Index:
+def _improve(
+    regression: _Regression, variables: Index, charge: float, most: int
+) -> Index:
     """Add and drop single variables while the score gets better.
 
     A lasso lets the neighbours of a variable in before it; what is best without a
     penalty is found one variable at a time.
     """
-    score = regression.score(variables)
+    score = regression.score(variables, charge)
     for _ in range(MOST_CHANGES):
         candidates = [np.delete(variables, regression.weakest(variables))]
         if variables.size < most:
             candidates.append(np.append(variables, regression.strongest(variables)))
-        scored = [(regression.score(one), one) for one in candidates if one.size]
+        scored = [(regression.score(one, charge), one) for one in candidates if one.size]
         if not scored:
             break
         found = min(scored, key=lambda pair: pair[0])

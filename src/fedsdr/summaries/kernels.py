@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
 
 Ranks = NDArray[np.integer]
 
@@ -17,6 +17,11 @@ Ranks = NDArray[np.integer]
 MAX_DEGREE = 12
 ROWS_A_DEGREE = 4
 DECAY = 3.0
+
+#: Responses this many robust standard deviations from the median are moved there.
+FARTHEST = 3.0
+#: Squares of responses, summed over a site, that can be added under masks.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-10, 1e13
 
 # Number of rows that are evaluated at a time.
 CHUNK = 16384
@@ -287,3 +292,30 @@ def rank_polynomials(ranks: NDArray[np.integer]) -> Matrix:
         Values, one column per polynomial.
     """
     return RankPolynomials(np.bincount(ranks), chunk=len(ranks)).at(ranks)
+
+
+def plain_response(y: Any) -> Vector:
+    """Return the response itself, about its mean, in its own units.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Values farther than three robust standard deviations (from the median absolute
+        deviation) from the median are moved there, so that no single row decides.
+        Zeros if half of the rows or more are tied, or if the numbers are too large or
+        too small to be added to those of other sites.
+    """
+    values = np.asarray(y, dtype=np.float64)
+    middle = np.median(values)
+    far = FARTHEST * 1.4826 * np.median(np.abs(values - middle))
+    near = np.clip(values, middle - far, middle + far)
+    near -= near.mean()
+    square = float(near @ near)
+    if not SMALLEST_SQUARE < square < LARGEST_SQUARE:
+        return np.zeros(len(values))
+    return near

@@ -6,13 +6,14 @@ parts of the rows, such as folds, are summed in the same pass.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
-from fedsdr.summaries.kernels import RankPolynomials, gram
+from fedsdr.summaries.kernels import RankPolynomials, gram, plain_response
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary, centre
@@ -99,32 +100,37 @@ class RowMoments:
 
 
 class _Smooth:
-    """Products of smooth functions with the rows of a part."""
+    """Products of smooth functions, and of y itself, with the rows of a part."""
 
-    def __init__(self, ranks: NDArray[np.integer], n_features: int) -> None:
+    def __init__(
+        self, ranks: NDArray[np.integer], y: NDArray[Any], n_features: int
+    ) -> None:
         self._polynomials = RankPolynomials(np.bincount(ranks))
         degree = self._polynomials.degree
         self._ranks = ranks
+        self._response = plain_response(y)
         self._seen = 0
-        self._product = np.zeros((degree, n_features))
-        self._sums = np.zeros(degree)
+        self._product = np.zeros((degree + 1, n_features))
+        self._sums = np.zeros(degree + 1)
         self._overlap = np.zeros((degree, degree))
 
     def add(self, rows: Matrix, kept: Mask | slice) -> None:
         """Add a batch; rows of other parts get weight zero, which avoids a copy."""
         n_kept = int(kept.sum()) if isinstance(kept, np.ndarray) else len(rows)
-        ranks = self._ranks[self._seen : self._seen + n_kept]
+        place = slice(self._seen, self._seen + n_kept)
         self._seen += n_kept
-        own = self._polynomials.at(ranks)
+        smooth = self._polynomials.at(self._ranks[place])
+        own = np.column_stack([smooth, self._response[place]])
         functions = np.zeros((len(rows), own.shape[1]))
         functions[kept] = own
         self._product += functions.T @ rows
         self._sums += own.sum(axis=0)
-        self._overlap += own.T @ own
+        self._overlap += smooth.T @ smooth
 
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
         """Return the summary, with rows centred on the mean of their part."""
-        product = self._product - np.outer(self._sums, moments.mean)
+        every = self._product - np.outer(self._sums, moments.mean)
+        product = every[:-1]
         return Summary(
             moments.n_rows,
             scatter,
@@ -132,6 +138,8 @@ class _Smooth:
             freedom=float(np.trace(self._overlap)),
             freedom_squared=float((self._overlap**2).sum()),
             linear=np.sqrt(moments.n_rows) * product.T,
+            products=every[-1],
+            response_square=float(self._response @ self._response),
         )
 
 
@@ -166,7 +174,7 @@ def summarize_parts(
     n_features = stream.n_features
     moments = [RowMoments(n_features) for _ in range(int(cell.max()) + 1)]
     smooth = {
-        number: _Smooth(part.weights.ranks, n_features)
+        number: _Smooth(part.weights.ranks, _responses(stream, part), n_features)
         for number, part in enumerate(parts)
         if part.weights.form == "functions"
     }
@@ -202,6 +210,10 @@ def summarize_parts(
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
     return found
+
+
+def _responses(stream: Stream, part: Part) -> NDArray[Any]:
+    return stream.y if part.kept is None else stream.y[part.kept]
 
 
 def _group_sums(

@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
+from fedsdr.summaries.kernels import (
+    between_slices,
+    plain_response,
+    rank_polynomials,
+    within_pairs,
+)
 from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
 
 
@@ -38,6 +43,11 @@ class Summary:
         Sum of :math:`\sqrt{n_i} X_i' Q_i`, where the columns of :math:`Q_i` are the
         functions of y behind the kernel; without columns if the sites have no functions
         in common.
+    products : array-like of shape (n_features,), optional
+        Sum of :math:`X_i' r_i`, where :math:`r_i` is the response itself, see
+        `plain_response`; zeros if the sites have no functions in common.
+    response_square : float, default=0
+        Sum of :math:`|r_i|^2`.
 
     Notes
     -----
@@ -55,6 +65,8 @@ class Summary:
     freedom: float = 0.0
     freedom_squared: float = 0.0
     linear: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    products: Vector = field(default_factory=lambda: np.zeros(0))
+    response_square: float = 0.0
 
     def __post_init__(self) -> None:
         if self.n_rows < 1:
@@ -65,8 +77,12 @@ class Summary:
         linear = np.asarray(self.linear, dtype=np.float64).view()
         if not linear.size:
             linear = np.zeros((self.n_features, 0))
-        linear.flags.writeable = False
-        object.__setattr__(self, "linear", linear)
+        products = np.asarray(self.products, dtype=np.float64).view()
+        if not products.size:
+            products = np.zeros(self.n_features)
+        for name, sums in (("linear", linear), ("products", products)):
+            sums.flags.writeable = False
+            object.__setattr__(self, name, sums)
         if self.scatter.shape != self.between.shape:
             raise InputError(
                 f"scatter is {self.scatter.shape} but between is {self.between.shape}"
@@ -113,6 +129,8 @@ class Summary:
             freedom=self.freedom + other.freedom,
             freedom_squared=self.freedom_squared + other.freedom_squared,
             linear=_add_wider(self.linear, other.linear),
+            products=self.products + other.products,
+            response_square=self.response_square + other.response_square,
         )
 
     def __radd__(self, other: object) -> "Summary":
@@ -150,6 +168,27 @@ class Summary:
             freedom_squared=self.freedom_squared * (1 + own**2 * others) / self.n_sites,
         )
 
+    def by_response(self) -> "Summary":
+        r"""Put the response itself in the place of its rank, in the linear sums.
+
+        Returns
+        -------
+        Summary
+            Summary whose first linear sum is :math:`\sqrt{N / \sum_i |r_i|^2}
+            \sum_i X_i' r_i`, which has the noise of the one that it replaces; the
+            summary itself if the sites have no functions in common.
+
+        Notes
+        -----
+        A site of ten rows loses a seventh of the evidence of a linear link by its
+        ranks, because these do not tell how far its responses are apart.
+        """
+        if not (self.linear.shape[1] and self.response_square > 0.0):
+            return self
+        linear = self.linear.copy()
+        linear[:, 0] = np.sqrt(self.n_rows / self.response_square) * self.products
+        return replace(self, linear=linear)
+
     def scaled(self, scale: ArrayLike) -> "Summary":
         """Summarise the same rows with every column divided by a constant.
 
@@ -176,6 +215,7 @@ class Summary:
             scatter=self.scatter / both,
             between=self.between / both,
             linear=self.linear / scale[:, None],
+            products=self.products / scale,
         )
 
     def subset(self, index: ArrayLike) -> "Summary":
@@ -198,6 +238,7 @@ class Summary:
             scatter=self.scatter[both],
             between=self.between[both],
             linear=self.linear[block],
+            products=self.products[block],
         )
 
 
@@ -306,6 +347,7 @@ def summarize(
     if weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap, moved = functions.T @ functions, functions.T @ centred
+        response = plain_response(y)
         return Summary(
             len(y),
             scatter,
@@ -313,6 +355,8 @@ def summarize(
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
             linear=np.sqrt(len(y)) * moved.T,
+            products=centred.T @ response,
+            response_square=float(response @ response),
         )
     between = between_slices(centred, ranks)
     freedom = float(ranks.max())
