@@ -104,13 +104,12 @@ def test_additions_among_noise_are_as_rare_as_promised(rng) -> None:
 
 
 @pytest.mark.parametrize("kernel", [Smooth(), Slices()])
-def test_gains_of_noise_are_as_large_as_said(kernel, monkeypatch) -> None:
-    monkeypatch.setattr(room, "ADDITIONS", 6.0)
+def test_gains_of_noise_are_as_large_as_said(kernel) -> None:
     beyond = []
     for seed in range(8):
         total = pooled(3, seed, kernel)
         _, gains, values = _gains(total, np.arange(5), 2)
-        beyond.append((gains > _gain_of_noise(total, values)).sum())
+        beyond.append((gains > _gain_of_noise(total, values, 6.0)).sum())
     assert 2.0 < np.mean(beyond) <= 6.0
 
 
@@ -129,12 +128,12 @@ def test_additions_do_not_depend_on_order_or_units(kernel, rng) -> None:
     np.testing.assert_array_equal(again, found)
 
 
-def test_a_higher_level_adds_more(monkeypatch) -> None:
+def test_a_higher_level_adds_more() -> None:
     total = pooled(4, 1, Smooth())
     sizes = []
     for level in (1e-4, 0.3, 5.0):
-        monkeypatch.setattr(room, "ADDITIONS", level)
-        sizes.append(add_missed_variables(total, np.array([0, 1]), 2).size)
+        found = add_missed_variables(total, np.array([0, 1]), 2, level)
+        sizes.append(found.size)
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
 

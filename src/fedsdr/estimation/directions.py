@@ -232,7 +232,10 @@ def orthonormal(directions: Matrix) -> Matrix:
 
 
 def add_missed_variables(
-    summary: Summary, support: np.ndarray, n_directions: int
+    summary: Summary,
+    support: np.ndarray,
+    n_directions: int,
+    additions: float = ADDITIONS,
 ) -> np.ndarray:
     r"""Add variables that raise the eigenvalues by more than noise would.
 
@@ -244,6 +247,8 @@ def add_missed_variables(
         Indices of the variables selected so far.
     n_directions : int
         Dimension K.
+    additions : float, default=0.3
+        Number of noise variables that are added in a fit, on average.
 
     Returns
     -------
@@ -259,8 +264,8 @@ def add_missed_variables(
     functions of the kernel (1 for slices, about 0.6 for the smooth kernel). Values of
     :math:`c_k` below 1 are replaced by 1: if a direction is strong, a variable that is
     more than noise may still add more noise to the direction than it explains. The best
-    j is added while its gain exceeds a threshold that, on average, 0.3 of d noise
-    variables exceed in a fit. The gains of all j are computed from one batch of
+    j is added while its gain exceeds a threshold that, on average, `additions` of d
+    noise variables exceed in a fit. The gains of all j are computed from one batch of
     bordered matrices.
     """
     support = np.sort(support)
@@ -270,13 +275,13 @@ def add_missed_variables(
         if gains.size == 0:
             break
         best = int(np.argmax(gains))
-        if gains[best] <= _gain_of_noise(summary, values):
+        if gains[best] <= _gain_of_noise(summary, values, additions):
             break
         support = np.sort(np.append(support, others[best]))
     return support
 
 
-def _gain_of_noise(summary: Summary, values: Matrix) -> float:
+def _gain_of_noise(summary: Summary, values: Matrix, additions: float) -> float:
     """Return a quantile of a weighted sum of chi-squares, by matching two moments."""
     share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
     free, squared = summary.freedom, summary.freedom_squared
@@ -285,7 +290,7 @@ def _gain_of_noise(summary: Summary, values: Matrix) -> float:
     scale = (weights**2).sum() / weights.sum()
     freedom = weights.sum() ** 2 / (weights**2).sum()
     rows = max(summary.n_rows - summary.n_sites, 1)
-    return float(scale * chdtri(freedom, ADDITIONS / summary.n_features) / rows)
+    return float(scale * chdtri(freedom, additions / summary.n_features) / rows)
 
 
 def _gains(

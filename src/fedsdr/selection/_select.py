@@ -4,7 +4,11 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.estimation.direction_test import DimensionTest
-from fedsdr.estimation.directions import add_missed_variables, leading_directions
+from fedsdr.estimation.directions import (
+    ADDITIONS,
+    add_missed_variables,
+    leading_directions,
+)
 from fedsdr.estimation.own_weight import own_weight
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
@@ -27,6 +31,9 @@ from fedsdr.summaries.summary import Summary
 
 # Number of further variables, found by a score, that no noise has.
 MANY_MORE = 5
+# Expected number of noise variables among the additions of a fit with a weak signal,
+# where a missed variable costs as much as a false one.
+WEAK_ADDITIONS = 1.0
 # Number of variables on which a strong signal is judged.
 CLEAREST = 20
 
@@ -81,7 +88,8 @@ def select(
         chosen = solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
-        known_before = add_missed_variables(total, solution.active, k)
+        additions = ADDITIONS if own >= 1.0 else WEAK_ADDITIONS
+        known_before = add_missed_variables(total, solution.active, k, additions)
         support = select_again(total, known_before, k)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
@@ -91,14 +99,10 @@ def select(
     if not (weak and method.allows_nothing):
         _warn_if_lowered(chosen)
         _warn_if_weak(total, weak=weak)
-    return Selection(
-        solution, (*table, *chosen.table), own, weak, support, by_response
-    )
+    return Selection(solution, (*table, *chosen.table), own, weak, support, by_response)
 
 
-def choose_own(
-    total: Summary, method: Method
-) -> tuple[float, bool, bool | None]:
+def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None]:
     """Choose the weight of the sites' own kernels beside that of their common means.
 
     Parameters

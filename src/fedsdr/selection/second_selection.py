@@ -3,7 +3,7 @@
 Eq2.10 charges every product of two coefficients, so with many true variables it stops
 early. Given directions V on the variables selected so far, the functions of y that they
 carry are regressed on all variables, with one penalty per variable (group lasso), from
-the same sums; and the set of variables is chosen by an extended BIC.
+the same sums; and the set of variables is chosen by a score.
 """
 
 from dataclasses import dataclass
@@ -68,13 +68,14 @@ class _Regression:
 
         Notes
         -----
-        The gain from which a variable is more likely one of those that matter than
-        noise, if a share s / d matter: for normal coefficients of variance g the sum
-        with the logarithm (George and Foster 2000, empirical Bayes), for coefficients of
-        equal size the sum with the square. The smaller one: much is charged where few
-        variables explain much, so that noise stays out, and less where many explain
-        little each. Of the K coefficients of a variable one is charged so, the others
-        as in Akaike's criterion: most variables belong to one direction.
+        This is the gain from which a variable is more likely to matter than to be
+        noise, if a share s / d of all variables matter: with the logarithm for normal
+        coefficients of variance g (George and Foster 2000, empirical Bayes), with the
+        square for coefficients of equal size; the smaller one is taken. Where few
+        variables explain much, the charge is high and noise stays out; where many
+        explain little each, it is low. One of the K coefficients of a variable is
+        charged so, the others as in Akaike's criterion: most variables belong to one
+        direction.
         """
         d, k = self.products.shape
         s = max(variables.size, 1)
@@ -295,7 +296,9 @@ def _improve(
         candidates = [np.delete(variables, regression.weakest(variables))]
         if variables.size < most:
             candidates.append(np.append(variables, regression.strongest(variables)))
-        scored = [(regression.score(one, charge), one) for one in candidates if one.size]
+        scored = [
+            (regression.score(one, charge), one) for one in candidates if one.size
+        ]
         if not scored:
             break
         found = min(scored, key=lambda pair: pair[0])
