@@ -14,6 +14,7 @@ from fedsdr.estimation.site_likelihood import (
     NOISE_LEVEL,
     SiteFit,
     SiteLikelihood,
+    _last_apart,
     drop_noise,
     estimate_by_site,
     shrinkage_for,
@@ -113,6 +114,46 @@ def test_it_is_the_maximum_of_what_all_sites_explain(n_directions: int) -> None:
     pooled = leading_directions(sites.total.sigma, sites.total.kernel, n_directions)[0]
     assert away < 0.05
     assert subspace_distance(pooled, fit.basis) > 2 * away
+
+
+def test_rounding_does_not_turn_the_directions() -> None:
+    """Curves are taken of each known direction, so none may be turned by accident."""
+    rng = np.random.default_rng(0)
+    sigma = np.cov(rng.normal(size=(6, 30)))
+    known = _last_apart(rng.normal(size=(6, 3)), np.zeros((6, 0)), sigma)
+    for seed in range(5):
+        change = np.random.default_rng(seed).normal(size=(6, 4))
+        start = np.column_stack([known, np.arange(6.0)]) + 1e-14 * change
+        found = _last_apart(start, known, sigma)
+        np.testing.assert_allclose(found[:, :3], known, atol=1e-12)
+        np.testing.assert_allclose(found.T @ sigma @ found, np.eye(4), atol=1e-12)
+        assert subspace_distance(found, start) < 1e-6
+
+
+def asked_in_vain(seed: int) -> tuple[list[float], SiteFit, SiteFit]:
+    """Fit five directions where there is one, exactly and with rounding errors."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.normal(size=(120, 6)) for _ in range(6)]
+    sites = Sites([(X, X[:, 0] + 0.2 * rng.normal(size=120)) for X in drawn])
+    explained: list[float] = []
+
+    def ask(*given: Any) -> Profile:
+        found = sites.ask(*given)
+        explained.append(found.explained)
+        factor = 1 + 1e-13 * rng.normal(size=found.score.size)
+        return replace(found, score=found.score * factor)
+
+    exact = sites.likelihood(shrinkage=0.5).fit(5, 5)
+    return explained, exact, sites.likelihood(shrinkage=0.5, ask=ask).fit(5, 5)
+
+
+@pytest.mark.parametrize("seed", [3, 10])
+def test_steps_that_explain_less_are_not_taken(seed: int) -> None:
+    """Directions of noise have no curvature; where steps lead is left to rounding."""
+    explained, exact, noisy = asked_in_vain(seed)
+    assert (np.diff(explained) < 0).any()
+    assert exact.profile.explained == pytest.approx(max(explained), rel=1e-12)
+    assert subspace_distance(exact.basis, noisy.basis) < 1e-7
 
 
 def test_moving_all_the_way_to_the_pooled_covariance_is_plain_sir() -> None:

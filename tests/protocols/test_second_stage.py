@@ -49,6 +49,15 @@ def with_degenerate_site(rows: Rows) -> Rows:
     return {**rows, name: (X, np.ones(len(X)))}
 
 
+def with_gaps(rows: Rows) -> Rows:
+    """Take a tenth of the values away, from the rows of all sites."""
+    rng = np.random.default_rng(1)
+    return {
+        name: (np.where(rng.random(X.shape) < 0.1, np.nan, X), y)
+        for name, (X, y) in rows.items()
+    }
+
+
 STUDIES: dict[str, tuple[Rows, Method]] = {
     "strong": (drawn([80, 100, 120], 0.3), Method()),
     "different": (drawn([150, 150, 150, 150], 0.3, shift=1.5), Method()),
@@ -56,6 +65,8 @@ STUDIES: dict[str, tuple[Rows, Method]] = {
     "slices": (drawn([80, 100, 120], 0.3), Method(kernel=Slices(size=10))),
     "classes": (in_classes(drawn([80, 100, 120], 0.3)), Method()),
     "given": (drawn([80, 100, 120], 0.3), Method(n_directions=2, penalty=0.02)),
+    "gaps": (with_gaps(drawn([80, 100, 120], 0.3)), Method()),
+    "gaps, scores": (with_gaps(drawn([80, 100, 120], 0.3)), Method(scores="normal")),
     "degenerate": (with_degenerate_site(drawn([30, 90, 90, 90], 0.3)), Method()),
 }
 
@@ -68,11 +79,13 @@ class Study:
         width = next(iter(rows.values()))[0].shape[1]
         names = tuple(f"x{j}" for j in range(width))
         self.rows, self.method = rows, method
-        self.variables = Variables(names, discrete=discrete)
+        gaps = any(np.isnan(X).any() for X, _ in rows.values())
+        filled = names if gaps else ()
+        self.variables = Variables(names, discrete=discrete, filled=filled)
         terms = method.terms(self.variables)
         asked = {name: getattr(terms, name) for name in terms.__slots__}
         del asked["n_features"]
-        self.consortium = Consortium(rows, **asked, **options)
+        self.consortium = Consortium(rows, imputed=filled, **asked, **options)
 
     def plain(self) -> tuple[Result, int]:
         """Fit in one process, and count the sums."""
@@ -122,9 +135,10 @@ def test_masks_change_nothing(name: str) -> None:
         found = run(study.adder(), study.method)
     assert_same(found, expected)
     asked = [one["statistic"] for one in study.questions]
-    profiles = ["profile"] * (n_sums - 3)
-    assert asked == ["moments", "spread", *profiles, "agreement"]
-    assert 1 <= len(profiles) <= 40
+    earlier = {"gaps": ["means"], "gaps, scores": ["shapes", "steps"]}.get(name, [])
+    profiles = ["profile"] * (n_sums - 3 - len(earlier))
+    assert asked == [*earlier, "moments", "spread", *profiles, "agreement"]
+    assert 1 <= len(profiles) <= study.consortium.study.terms.max_profiles
     last = study.questions[-2]["request"]
     # A weak signal over many small sites is estimated from common means.
     assert ("common" in last) == (name == "weak")

@@ -43,6 +43,8 @@ EQUAL, DIFFERENT = 1.15, 1.5
 NOISE_LEVEL = 0.01
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
+# Length of a step, relative to that of the directions.
+LONGEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,21 +155,30 @@ class SiteLikelihood:
         *,
         given: bool,
     ) -> tuple[Matrix, Profile, bool, DimensionTest]:
-        """Improve directions by Newton's method, and test the last one."""
+        """Improve directions by Newton's method, and test the last one.
+
+        Steps end where one explains less than the directions before it, which are
+        then kept: directions that noise explains have no curvature to steer by, and
+        steps among them would multiply rounding errors.
+        """
+        best: tuple[Matrix, Profile] | None = None
         settled = False
         for step in range(MOST_STEPS):
             basis = _last_apart(basis, known, self.part.sigma)
             profile = self._ask_mixed(basis)
+            if best is not None and profile.explained <= best[1].explained:
+                break
+            best = basis, profile
+            settled = _score_size(profile) < ENOUGH
             test = self._judge(profile.explained - explained, basis.shape, needed)
-            size = _score_size(profile)
-            settled = size < ENOUGH
             hopeless = (
                 not given and known.shape[1] and test.evidence < HOPELESS * needed
             )
-            if settled or step == MOST_STEPS - 1 or (hopeless and step):
+            if settled or (hopeless and step):
                 break
-            basis = basis + _newton_step(profile, basis)
-        return basis, profile, settled, test
+            basis = basis + _newton_step(profile, basis, self.part.sigma)
+        assert best is not None
+        return *best, settled, test
 
     def _judge(
         self, gain: float, shape: tuple[int, ...], needed: float
@@ -387,10 +398,14 @@ def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
     return basis, strengths
 
 
-def _newton_step(profile: Profile, basis: Matrix) -> Matrix:
+def _newton_step(profile: Profile, basis: Matrix, sigma: Matrix) -> Matrix:
+    """Return the step from directions that are orthonormal in sigma."""
     s, k = basis.shape
     step = np.linalg.solve(_positive(profile.curvature), profile.score)
-    return np.asarray(step.reshape(k, s).T)
+    step = step.reshape(k, s).T
+    length = np.sqrt(np.linalg.norm(step.T @ sigma @ step, 2))
+    # After a shorter step the directions are still linearly independent.
+    return np.asarray(step * min(1.0, LONGEST / max(length, 1e-300)))
 
 
 def _positive(curvature: Matrix) -> Matrix:
@@ -419,12 +434,14 @@ def _leading(kernel: Matrix, scatter: Matrix) -> Vector:
 def _last_apart(basis: Matrix, known: Matrix, sigma: Matrix) -> Matrix:
     """Return a basis of the same span, orthonormal in sigma, the newest part last.
 
-    The last column is the direction of the span that is farthest from `known`.
+    The last column is the direction of the span that is farthest from `known`. The
+    others are as near as possible to `known`, column by column: curves are taken of
+    each of them, so they must not be turned by rounding errors.
     """
     lower = np.linalg.cholesky(basis.T @ sigma @ basis)
     basis = np.linalg.solve(lower, basis.T).T
-    if not known.shape[1]:
+    k = known.shape[1]
+    if not k:
         return basis
-    shared = basis.T @ sigma @ known
-    turned = np.linalg.svd(shared)[0]
-    return np.asarray(basis @ turned)
+    turned, _, back = np.linalg.svd(basis.T @ sigma @ known)
+    return np.asarray(basis @ np.column_stack([turned[:, :k] @ back, turned[:, k:]]))
