@@ -19,7 +19,7 @@ from fedsdr.estimation.site_likelihood import (
     estimate_by_site,
     shrinkage_for,
 )
-from fedsdr.method import Slices, Smooth, Terms
+from fedsdr.method import Method, Slices, Smooth, Terms, Variables
 from fedsdr.metrics import subspace_distance
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Kernel, Summary, summarize
@@ -114,6 +114,26 @@ def test_it_is_the_maximum_of_what_all_sites_explain(n_directions: int) -> None:
     pooled = leading_directions(sites.total.sigma, sites.total.kernel, n_directions)[0]
     assert away < 0.05
     assert subspace_distance(pooled, fit.basis) > 2 * away
+
+
+@pytest.mark.parametrize("limit", [2, 7, 12])
+def test_no_more_profiles_are_asked_for_than_sites_answer(limit: int) -> None:
+    """Also if no step is ever the last one needed."""
+    sites = Sites([draw_site(i, 60, limit) for i in range(3)])
+    agreed = Method(n_directions=limit).terms(Variables(("a",))).max_profiles
+    asked = []
+
+    def ask(basis: np.ndarray, *given: Any) -> Profile:
+        found = sites.ask(basis, *given)
+        asked.append(basis.shape[1])
+        # Every answer is better than the one before, and far from settled.
+        score = np.sqrt(found.score.size * np.diag(found.noise))
+        return replace(found, explained=float(len(asked)), score=score)
+
+    fit = sites.likelihood(ask=ask).fit(limit, limit)
+    assert fit.basis.shape[1] == limit
+    assert agreed - limit < len(asked) <= agreed <= 40
+    assert sorted(asked) == asked
 
 
 def test_rounding_does_not_turn_the_directions() -> None:

@@ -177,17 +177,17 @@ def gated(rows: Rows, method: Method | None = None) -> Study:
     return Study(rows, method or Method(), gate=gate)
 
 
-def test_a_forty_first_profile_is_refused() -> None:
+def test_a_profile_more_than_was_agreed_is_refused() -> None:
     study = gated(drawn([30, 30, 30], 0.3, d=3))
     add = study.adder()
-    for i in range(40):
-        add(profile_at(study, i / 40))
+    for i in range(30):
+        add(profile_at(study, i / 30))
     first = add(profile_at(study, 0.0))
     with pytest.raises(IncompleteError, match="disclosure rule"):
         add(profile_at(study, 2.0))
     for error in study.consortium.transport.errors.values():
         assert error.code == "DISCLOSURE"
-        assert "QUESTIONS: this study has already had 40 answers" in str(error)
+        assert "QUESTIONS: this study has already had 30 answers" in str(error)
     # One that was asked before may be asked again.
     assert add(profile_at(study, 0.0)).explained == pytest.approx(first.explained)
 

@@ -20,6 +20,7 @@ from scipy.special import chdtri
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge
 from fedsdr.estimation.directions import Estimate, leading_directions
+from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
 
@@ -29,9 +30,7 @@ Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
 #: Asks the sites how far their covariances are from a given one.
 AskSpread = Callable[[Matrix], Vector]
 
-# Steps that are made to find the best directions, and the mean square of the score, in
-# its standard errors, at which they are found.
-MOST_STEPS = 6
+# Mean square of the score, in its standard errors, at which directions are found.
 ENOUGH = 0.01
 # Evidence, relative to what is needed, below which a direction is given up after the
 # first step.
@@ -107,7 +106,8 @@ class SiteLikelihood:
         n_directions : int or None
             Dimension K; chosen by tests if None.
         limit : int
-            Largest dimension considered.
+            Largest dimension considered; sites are asked at most 6 times for each, and
+            40 times in all.
 
         Returns
         -------
@@ -115,6 +115,7 @@ class SiteLikelihood:
             At least one direction.
         """
         s = self.part.n_features
+        n_steps = max(1, min(MOST_STEPS, MOST_PROFILES // limit))
         mixed = self.part.mixed(self.own)
         basis = np.zeros((s, 0))
         kernel, scatter = mixed.between, mixed.scatter
@@ -127,7 +128,12 @@ class SiteLikelihood:
                 np.log(max(self.n_candidates, 2)) + 0.25 * np.log(self.part.n_rows)
             )
             found, profile, settled, test = self._climb(
-                basis, start, explained, needed, given=n_directions is not None
+                basis,
+                start,
+                explained,
+                needed,
+                n_steps=n_steps,
+                given=n_directions is not None,
             )
             curve = self._beyond_curves(profile, k, needed)
             accepted = test.accepted and curve
@@ -153,6 +159,7 @@ class SiteLikelihood:
         explained: float,
         needed: float,
         *,
+        n_steps: int,
         given: bool,
     ) -> tuple[Matrix, Profile, bool, DimensionTest]:
         """Improve directions by Newton's method, and test the last one.
@@ -163,7 +170,7 @@ class SiteLikelihood:
         """
         best: tuple[Matrix, Profile] | None = None
         settled = False
-        for step in range(MOST_STEPS):
+        for step in range(n_steps):
             basis = _last_apart(basis, known, self.part.sigma)
             profile = self._ask_mixed(basis)
             if best is not None and profile.explained <= best[1].explained:
@@ -174,7 +181,7 @@ class SiteLikelihood:
             hopeless = (
                 not given and known.shape[1] and test.evidence < HOPELESS * needed
             )
-            if settled or (hopeless and step):
+            if settled or step == n_steps - 1 or (hopeless and step):
                 break
             basis = basis + _newton_step(profile, basis, self.part.sigma)
         assert best is not None
