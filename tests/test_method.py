@@ -357,7 +357,13 @@ def test_only_sites_with_functions_of_y_have_a_second_stage() -> None:
 
 def test_profiles_are_bounded_by_the_directions_that_there_may_be() -> None:
     variables = Variables(("a", "b"))
-    for rule, most in ((1, 6), (2, 12), (Auto(max_directions=3), 18), (7, 40), (20, 40)):
+    for rule, most in (
+        (1, 6),
+        (2, 12),
+        (Auto(max_directions=3), 18),
+        (7, 40),
+        (20, 40),
+    ):
         assert Method(n_directions=rule).terms(variables).max_profiles == most
     assert MOST_PROFILES == 40
 

@@ -120,6 +120,9 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
     assert (found["rounds"], found["max_profiles"]) == (22, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
+    assert any("usual variance of every" in line for line in found["sites_see"])
+    for said in ("of each of the 6 columns at how many sites it varies", "SECURITY.md"):
+        assert any(said in line for line in found["coordinator_sees"])
     shown = run("study", "check", default_files.study_file).stdout
     assert "22 with one profile of at most 30" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout

@@ -218,36 +218,48 @@ def test_a_study_without_a_second_stage_refuses_it(refit: Any) -> None:
         assert caught.value.code == "MALFORMED"
 
 
-def test_whether_a_site_answers_does_not_depend_on_its_values() -> None:
-    """Otherwise every refusal would tell how large the values of one site are."""
-    small, large = make_rows(2, 2), make_rows(4, 2, seed=1)
-    rows = {**large, **{name: (1e-6 * X, y) for name, (X, y) in small.items()}}
-    study = Study(rows, Method())
-    add = study.adder()
-    terms = study.consortium.study.terms
-    for scale in 10.0 ** np.arange(-140.0, 140.0, 14.0):
-        found = add(profile_at(study, 0.4, scale))
-        assert np.isfinite(found.explained)
-        spread = SpreadOf(terms, np.array([0, 1]), np.full(2, scale), np.eye(2))
-        assert np.isfinite(add(spread)).all()
-        assert set(add.survivors) == set(rows)
-    assert add.failures == {}
-    assert study.consortium.transport.errors == {}
-
-
-def test_sums_that_are_too_large_are_left_out() -> None:
-    """Of one site, so that the sum is that of the others."""
+def test_a_site_whose_sums_are_too_large_refuses_and_counts_the_question() -> None:
+    """Zeros in its place would show it by a difference, and a free refusal its size."""
     rows = drawn([40, 40, 40, 40], 0.3, d=3)
     X, y = rows["site-00"]
-    study = Study({**rows, "site-00": (1e10 * X, y)}, Method())
-    found = study.adder()(profile_at(study, 0.4))
-    question = profile_at(study, 0.4)
-    others = [
-        question.compute(MemoryRows(*rows[name], np.random.default_rng(0)))
-        for name in ("site-01", "site-02", "site-03")
-    ]
-    expected = sum(one.explained for one in others)
-    assert found.explained == pytest.approx(expected, rel=1e-12)
+    study = gated({**rows, "site-00": (100.0 * X, y)})
+    add = study.adder()
+    add(profile_at(study, 0.4))
+    for i in range(29):
+        with pytest.raises(BrokenRoundError, match="Missing now: site-00"):
+            add(profile_at(study, 0.4, (1 + i / 100) * 3e-7))
+        error = study.consortium.transport.errors["site-00"]
+        assert "too large to be added exactly: look at the units" in str(error)
+    ledger = study.consortium.gates["site-00"].ledger
+    stages = [one.stage for one in ledger.entries()]
+    assert stages == ["offered", "released", *["offered"] * 29]
+    # Its next answer would be the 31st, whatever it is about.
+    with pytest.raises(IncompleteError):
+        add(profile_at(study, 0.5))
+    assert "QUESTIONS: this study has already had 30 answers" in str(
+        study.consortium.transport.errors["site-00"]
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-60, 1e60, 1e140])
+def test_no_scale_ends_a_site(scale: float) -> None:
+    study = Study(make_rows(4, 2), Method())
+    add = study.adder()
+    for question in (
+        profile_at(study, 0.4, scale),
+        SpreadOf(
+            study.consortium.study.terms,
+            np.array([0, 1]),
+            np.full(2, scale),
+            np.eye(2),
+        ),
+    ):
+        if scale > 1:
+            add(question)
+        else:
+            with pytest.raises(IncompleteError, match="no answer to"):
+                add(question)
+    assert np.isfinite(add(profile_at(study, 0.4)).explained)
 
 
 # --- sites that are lost --------------------------------------------------------------
