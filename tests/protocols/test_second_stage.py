@@ -319,10 +319,12 @@ def test_a_site_may_be_lost_before_the_first_profile() -> None:
     add = study.adder()
     add.add("moments", {}, study.consortium.n_values)
     fault.sites = {"site-03"}
-    add(profile_at(study, 0.2))
+    with pytest.warns(SiteWarning, match="site-03 left after the moments: the sums fr"):
+        add(profile_at(study, 0.2))
     fault.asked.clear()
     add(profile_at(study, 0.3))
     assert add.survivors == ("site-00", "site-01", "site-02")
+    assert add.counted == tuple(study.rows)
     assert "site-03" not in {site for _, site in fault.asked}
 
 
