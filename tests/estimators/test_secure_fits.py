@@ -71,10 +71,13 @@ def counts(rng: np.random.Generator, site: int) -> tuple[np.ndarray, np.ndarray]
     return X, y
 
 
-def twins(rng: np.random.Generator, site: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw columns that are there twice, or the sum of others."""
+def collinear(rng: np.random.Generator, site: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw an active column that is the sum of others.
+
+    Of two equal columns, either is right, and rounding decides between them.
+    """
     X = rng.normal(size=(N_ROWS, D))
-    X[:, 1], X[:, 4] = X[:, 0], X[:, 2] + X[:, 3]
+    X[:, 4] = X[:, 2] + X[:, 3]
     return X, X[:, 0] + X[:, 4] + 0.4 * rng.normal(size=N_ROWS)
 
 
@@ -104,7 +107,7 @@ DESIGNS: dict[str, tuple[Draw, dict[str, Any], int]] = {
     "classes": (classes, {}, 2),
     "slices": (second, {"kernel": "slices"}, 2),
     "counts": (counts, {}, 1),
-    "twins": (twins, {}, 1),
+    "collinear": (collinear, {}, 1),
     "skewed": (skewed, {}, 1),
     "scores": (skewed, {"scores": "normal"}, 1),
     "odd units": (odd_units, {}, 1),
