@@ -338,8 +338,10 @@ def test_sites_are_asked_for_no_more_than_the_method_needs(
     expected = Terms(3, discrete=True, strict=True, **asked)
     for refit in ("pooled", False, 0.5):
         assert Method(**parameters, refit=refit).terms(variables) == expected
-    second = replace(expected, max_profiles=MOST_PROFILES)
-    assert Method(**parameters).terms(variables) == second
+    method = Method(**parameters)
+    rule = method.n_directions
+    most = rule if isinstance(rule, int) else rule.max_directions
+    assert method.terms(variables) == replace(expected, max_profiles=6 * most)
 
 
 def test_only_sites_with_functions_of_y_have_a_second_stage() -> None:
@@ -347,11 +349,23 @@ def test_only_sites_with_functions_of_y_have_a_second_stage() -> None:
     assert Method(kernel=Pairs()).terms(variables).max_profiles == 0
     for kernel in (Smooth(), Smooth(own=0.5), Slices(number=4)):
         terms = Method(kernel=kernel).terms(variables)
-        assert terms.max_profiles == MOST_PROFILES == 40
-        assert terms.n_questions("profile") == 40
+        assert terms.n_questions("profile") == terms.max_profiles == 30
         for statistic in ("means", "moments", "errors", "spread", "agreement"):
             assert terms.n_questions(statistic) == 1
     assert Method(refit="pooled").terms(variables).n_questions("profile") == 0
+
+
+def test_profiles_are_bounded_by_the_directions_that_there_may_be() -> None:
+    variables = Variables(("a", "b"))
+    for rule, most in (
+        (1, 6),
+        (2, 12),
+        (Auto(max_directions=3), 18),
+        (7, 40),
+        (20, 40),
+    ):
+        assert Method(n_directions=rule).terms(variables).max_profiles == most
+    assert MOST_PROFILES == 40
 
 
 def test_functions_that_all_sites_have_are_those_of_numbers() -> None:

@@ -156,8 +156,8 @@ RULES: dict[str, tuple[type, ...]] = {
     "kernel": (Smooth, Slices, Pairs),
 }
 
-#: Largest number of sums of the second stage.
-MOST_PROFILES = 40
+#: Largest number of profiles of the second stage, in all and for one direction.
+MOST_PROFILES, MOST_STEPS = 40, 6
 
 #: What columns may be replaced by.
 SCORES = ("none", "normal")
@@ -355,6 +355,7 @@ class Method:
             Terms that request no more than the method needs.
         """
         votes, penalty = self.n_directions, self.penalty
+        most = votes if isinstance(votes, int) else votes.max_directions
         held_out = isinstance(penalty, HoldOut)
         return Terms(
             n_features=len(variables.names),
@@ -365,7 +366,9 @@ class Method:
             validation_fraction=float(penalty.fraction) if held_out else 0.0,
             max_candidates=penalty.penalties if held_out else 0,
             strict=variables.strict,
-            max_profiles=MOST_PROFILES if self.whitens_by_site else 0,
+            max_profiles=min(MOST_PROFILES, MOST_STEPS * most)
+            if self.whitens_by_site
+            else 0,
             scored=self.scores == "normal",
         )
 

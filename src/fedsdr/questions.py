@@ -38,6 +38,8 @@ Sum = TypeVar("Sum")
 # not reveal how large its values are.
 LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
+# Variables times directions of a profile: its matrices are as large squared.
+LARGEST_PROFILE = 5000
 # Scales of columns: far beyond those of any unit.
 LARGEST_SCALE = 1e150
 
@@ -618,13 +620,15 @@ class SpreadOf(Question[Vector]):
         Returns
         -------
         ndarray of shape (n_values,)
-            See `spread_of_covariance`; then the logarithm of every column's variance,
-            0 if it is constant here, and 1 for every column that is not.
+            See `spread_of_covariance`; then the binary logarithm of every column's
+            variance as a whole number, 0 if it is constant here, and 1 for every column
+            that is not. Other units are found without digits; with them, sums of
+            variances and of logarithms would determine the variances of two sites.
         """
         prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
         variances = rows.variances()
         varies = variances > 0.0
-        logarithms = np.log(np.where(varies, variances, 1.0))
+        logarithms = np.rint(np.log2(np.where(varies, variances, 1.0)))
         spread = rows.spread(self.columns, self.scale, self.sigma)
         return np.concatenate([spread, logarithms, varies])
 
@@ -998,6 +1002,8 @@ def _read_profile(
     basis = rest.pop("basis", None)
     if not _is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
+    if basis.size > LARGEST_PROFILE:
+        raise Refusal("MALFORMED", "a profile of too many variables and directions")
     target = None
     if "weight" in rest:
         weight = rest.pop("weight")

@@ -203,7 +203,7 @@ def estimate(
     def ask_spread(sigma: Matrix) -> Vector:
         spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills, scores))
         logarithms, counts = np.split(spread[2:], 2)
-        usual[:] = np.exp(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
+        usual[:] = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
         return spread
 
     chosen = isinstance(rule, Auto)

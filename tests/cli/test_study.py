@@ -117,13 +117,16 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
         "profile": ProfileOf.length(6, 2),
         "agreement": 4,
     }
-    assert (found["rounds"], found["max_profiles"]) == (22, 40)
-    assert any("40 sets of directions" in line for line in found["coordinator_sees"])
+    assert (found["rounds"], found["max_profiles"]) == (22, 30)
+    assert any("30 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
+    assert any("usual variance of every" in line for line in found["sites_see"])
+    for said in ("of each of the 6 columns at how many sites it varies", "SECURITY.md"):
+        assert any(said in line for line in found["coordinator_sees"])
     shown = run("study", "check", default_files.study_file).stdout
-    assert "22 with one profile of at most 40" in shown
+    assert "22 with one profile of at most 30" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout
-    assert "bytes with one profile, of at most 40:" in leaves
+    assert "bytes with one profile, of at most 30:" in leaves
 
 
 def test_what_leaves_in_a_second_stage_is_what_is_said(run, default_files) -> None:

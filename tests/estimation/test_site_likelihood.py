@@ -14,11 +14,12 @@ from fedsdr.estimation.site_likelihood import (
     NOISE_LEVEL,
     SiteFit,
     SiteLikelihood,
+    _last_apart,
     drop_noise,
     estimate_by_site,
     shrinkage_for,
 )
-from fedsdr.method import Slices, Smooth, Terms
+from fedsdr.method import Method, Slices, Smooth, Terms, Variables
 from fedsdr.metrics import subspace_distance
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Kernel, Summary, summarize
@@ -113,6 +114,66 @@ def test_it_is_the_maximum_of_what_all_sites_explain(n_directions: int) -> None:
     pooled = leading_directions(sites.total.sigma, sites.total.kernel, n_directions)[0]
     assert away < 0.05
     assert subspace_distance(pooled, fit.basis) > 2 * away
+
+
+@pytest.mark.parametrize("limit", [2, 7, 12])
+def test_no_more_profiles_are_asked_for_than_sites_answer(limit: int) -> None:
+    """Also if no step is ever the last one needed."""
+    sites = Sites([draw_site(i, 60, limit) for i in range(3)])
+    agreed = Method(n_directions=limit).terms(Variables(("a",))).max_profiles
+    asked = []
+
+    def ask(basis: np.ndarray, *given: Any) -> Profile:
+        found = sites.ask(basis, *given)
+        asked.append(basis.shape[1])
+        # Every answer is better than the one before, and far from settled.
+        score = np.sqrt(found.score.size * np.diag(found.noise))
+        return replace(found, explained=float(len(asked)), score=score)
+
+    fit = sites.likelihood(ask=ask).fit(limit, limit)
+    assert fit.basis.shape[1] == limit
+    assert agreed - limit < len(asked) <= agreed <= 40
+    assert sorted(asked) == asked
+
+
+def test_rounding_does_not_turn_the_directions() -> None:
+    """Curves are taken of each known direction, so none may be turned by accident."""
+    rng = np.random.default_rng(0)
+    sigma = np.cov(rng.normal(size=(6, 30)))
+    known = _last_apart(rng.normal(size=(6, 3)), np.zeros((6, 0)), sigma)
+    for seed in range(5):
+        change = np.random.default_rng(seed).normal(size=(6, 4))
+        start = np.column_stack([known, np.arange(6.0)]) + 1e-14 * change
+        found = _last_apart(start, known, sigma)
+        np.testing.assert_allclose(found[:, :3], known, atol=1e-12)
+        np.testing.assert_allclose(found.T @ sigma @ found, np.eye(4), atol=1e-12)
+        assert subspace_distance(found, start) < 1e-6
+
+
+def asked_in_vain(seed: int) -> tuple[list[float], SiteFit, SiteFit]:
+    """Fit five directions where there is one, exactly and with rounding errors."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.normal(size=(120, 6)) for _ in range(6)]
+    sites = Sites([(X, X[:, 0] + 0.2 * rng.normal(size=120)) for X in drawn])
+    explained: list[float] = []
+
+    def ask(*given: Any) -> Profile:
+        found = sites.ask(*given)
+        explained.append(found.explained)
+        factor = 1 + 1e-13 * rng.normal(size=found.score.size)
+        return replace(found, score=found.score * factor)
+
+    exact = sites.likelihood(shrinkage=0.5).fit(5, 5)
+    return explained, exact, sites.likelihood(shrinkage=0.5, ask=ask).fit(5, 5)
+
+
+@pytest.mark.parametrize("seed", [3, 10])
+def test_steps_that_explain_less_are_not_taken(seed: int) -> None:
+    """Directions of noise have no curvature; where steps lead is left to rounding."""
+    explained, exact, noisy = asked_in_vain(seed)
+    assert (np.diff(explained) < 0).any()
+    assert exact.profile.explained == pytest.approx(max(explained), rel=1e-12)
+    assert subspace_distance(exact.basis, noisy.basis) < 1e-7
 
 
 def test_moving_all_the_way_to_the_pooled_covariance_is_plain_sir() -> None:

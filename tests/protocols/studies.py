@@ -41,6 +41,7 @@ class Consortium:
         fault: Any = None,
         ring: FixedPoint | None = None,
         prefix: str = "x",
+        imputed: tuple[str, ...] = (),
         **terms: Any,
     ) -> None:
         n_features = next(iter(rows.values()))[0].shape[1]
@@ -55,6 +56,7 @@ class Consortium:
             Terms(n_features, **terms),
             roster,
             threshold,
+            imputed=imputed,
             ring=ring or FixedPoint(),
         )
         self.gates = {name: gate(name) if gate else OpenGate() for name in rows}

@@ -16,6 +16,7 @@ from fedsdr.summaries.profile import (
     Common,
     PooledCovariance,
     Profile,
+    _mid_ranks,
     explain,
     profile,
     response_functions,
@@ -473,3 +474,53 @@ def test_batches_need_not_be_whole() -> None:
         np.testing.assert_allclose(
             getattr(parts, one.name), getattr(whole, one.name), rtol=1e-10, atol=1e-10
         )
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+@pytest.mark.parametrize("own", [1.0, 0.3])
+def test_the_noise_is_that_of_rows_also_where_the_covariance_is_moved(
+    weight: float, own: float
+) -> None:
+    """The scatter of what is left of the functions of y, so never negative."""
+    X, y = draw_site(3, 25, 4)
+    rng = np.random.default_rng(0)
+    basis = rng.normal(size=(4, 3))
+    aim = 3.0 * np.eye(4)
+    coefficients = rng.normal(size=(3, 12))
+    common = Common(own, coefficients, 100) if own < 1.0 else None
+    target = PooledCovariance(weight, aim)
+    found = profile_of(X, y, Smooth(), False, basis, common, target)
+    rows = X - X.mean(axis=0)
+    sigma = (1 - weight) * rows.T @ rows / 25 + weight * aim
+    weights = weigh(y, kernel=Smooth(), discrete=False)
+    functions = response_functions(weights)(slice(None))
+    reduced = rows @ basis
+    site = np.linalg.solve(basis.T @ sigma @ basis, reduced.T @ functions)
+    shared = coefficients[:, : functions.shape[1]]
+    left = own * (functions @ site.T - reduced @ site @ site.T / 25)
+    left += (1 - own) * (
+        np.sqrt(25 / 100) * functions @ shared.T - reduced @ shared @ shared.T / 100
+    )
+    expected = np.kron(left.T @ left, sigma)
+    np.testing.assert_allclose(found.noise, expected, rtol=1e-9, atol=1e-9)
+    assert np.linalg.eigvalsh(found.noise)[0] > -1e-9 * np.abs(expected).max()
+
+
+# --- rounding -------------------------------------------------------------------------
+
+
+def test_equal_rows_are_tied_whatever_rounding_makes_of_them() -> None:
+    """Otherwise curves of columns with few values depend on the last digit."""
+    rng = np.random.default_rng(0)
+    values = np.repeat([-1.0, 0.25, 0.75, 3.0], [5, 9, 8, 3])
+    rounded = values * (1 + 4e-16 * rng.integers(-4, 5, size=25))
+    assert np.unique(rounded).size > 4
+    exact = _mid_ranks(values)
+    np.testing.assert_array_equal(_mid_ranks(rounded), exact)
+    np.testing.assert_allclose(np.unique(exact), [-0.8, -0.24, 0.44, 0.88])
+    order = rng.permutation(25)
+    np.testing.assert_array_equal(_mid_ranks(rounded[order]), exact[order])
+    every = rng.normal(size=40)
+    np.testing.assert_allclose(
+        _mid_ranks(every), (2 * every.argsort().argsort() + 1) / 40 - 1, atol=1e-14
+    )

@@ -20,6 +20,7 @@ from scipy.special import chdtri
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge
 from fedsdr.estimation.directions import Estimate, leading_directions
+from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
 
@@ -29,9 +30,7 @@ Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
 #: Asks the sites how far their covariances are from a given one.
 AskSpread = Callable[[Matrix], Vector]
 
-# Steps that are made to find the best directions, and the mean square of the score, in
-# its standard errors, at which they are found.
-MOST_STEPS = 6
+# Mean square of the score, in its standard errors, at which directions are found.
 ENOUGH = 0.01
 # Evidence, relative to what is needed, below which a direction is given up after the
 # first step.
@@ -43,6 +42,8 @@ EQUAL, DIFFERENT = 1.15, 1.5
 NOISE_LEVEL = 0.01
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
+# Length of a step, relative to that of the directions.
+LONGEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +106,8 @@ class SiteLikelihood:
         n_directions : int or None
             Dimension K; chosen by tests if None.
         limit : int
-            Largest dimension considered.
+            Largest dimension considered; sites are asked at most 6 times for each, and
+            40 times in all.
 
         Returns
         -------
@@ -113,6 +115,7 @@ class SiteLikelihood:
             At least one direction.
         """
         s = self.part.n_features
+        n_steps = max(1, min(MOST_STEPS, MOST_PROFILES // limit))
         mixed = self.part.mixed(self.own)
         basis = np.zeros((s, 0))
         kernel, scatter = mixed.between, mixed.scatter
@@ -125,7 +128,12 @@ class SiteLikelihood:
                 np.log(max(self.n_candidates, 2)) + 0.25 * np.log(self.part.n_rows)
             )
             found, profile, settled, test = self._climb(
-                basis, start, explained, needed, given=n_directions is not None
+                basis,
+                start,
+                explained,
+                needed,
+                n_steps=n_steps,
+                given=n_directions is not None,
             )
             curve = self._beyond_curves(profile, k, needed)
             accepted = test.accepted and curve
@@ -151,23 +159,33 @@ class SiteLikelihood:
         explained: float,
         needed: float,
         *,
+        n_steps: int,
         given: bool,
     ) -> tuple[Matrix, Profile, bool, DimensionTest]:
-        """Improve directions by Newton's method, and test the last one."""
+        """Improve directions by Newton's method, and test the last one.
+
+        Steps end where one explains less than the directions before it, which are
+        then kept: directions that noise explains have no curvature to steer by, and
+        steps among them would multiply rounding errors.
+        """
+        best: tuple[Matrix, Profile] | None = None
         settled = False
-        for step in range(MOST_STEPS):
+        for step in range(n_steps):
             basis = _last_apart(basis, known, self.part.sigma)
             profile = self._ask_mixed(basis)
+            if best is not None and profile.explained <= best[1].explained:
+                break
+            best = basis, profile
+            settled = _score_size(profile) < ENOUGH
             test = self._judge(profile.explained - explained, basis.shape, needed)
-            size = _score_size(profile)
-            settled = size < ENOUGH
             hopeless = (
                 not given and known.shape[1] and test.evidence < HOPELESS * needed
             )
-            if settled or step == MOST_STEPS - 1 or (hopeless and step):
+            if settled or step == n_steps - 1 or (hopeless and step):
                 break
-            basis = basis + _newton_step(profile, basis)
-        return basis, profile, settled, test
+            basis = basis + _newton_step(profile, basis, self.part.sigma)
+        assert best is not None
+        return *best, settled, test
 
     def _judge(
         self, gain: float, shape: tuple[int, ...], needed: float
@@ -387,10 +405,14 @@ def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
     return basis, strengths
 
 
-def _newton_step(profile: Profile, basis: Matrix) -> Matrix:
+def _newton_step(profile: Profile, basis: Matrix, sigma: Matrix) -> Matrix:
+    """Return the step from directions that are orthonormal in sigma."""
     s, k = basis.shape
     step = np.linalg.solve(_positive(profile.curvature), profile.score)
-    return np.asarray(step.reshape(k, s).T)
+    step = step.reshape(k, s).T
+    length = np.sqrt(np.linalg.norm(step.T @ sigma @ step, 2))
+    # After a shorter step the directions are still linearly independent.
+    return np.asarray(step * min(1.0, LONGEST / max(length, 1e-300)))
 
 
 def _positive(curvature: Matrix) -> Matrix:
@@ -419,12 +441,14 @@ def _leading(kernel: Matrix, scatter: Matrix) -> Vector:
 def _last_apart(basis: Matrix, known: Matrix, sigma: Matrix) -> Matrix:
     """Return a basis of the same span, orthonormal in sigma, the newest part last.
 
-    The last column is the direction of the span that is farthest from `known`.
+    The last column is the direction of the span that is farthest from `known`. The
+    others are as near as possible to `known`, column by column: curves are taken of
+    each of them, so they must not be turned by rounding errors.
     """
     lower = np.linalg.cholesky(basis.T @ sigma @ basis)
     basis = np.linalg.solve(lower, basis.T).T
-    if not known.shape[1]:
+    k = known.shape[1]
+    if not k:
         return basis
-    shared = basis.T @ sigma @ known
-    turned = np.linalg.svd(shared)[0]
-    return np.asarray(basis @ turned)
+    turned, _, back = np.linalg.svd(basis.T @ sigma @ known)
+    return np.asarray(basis @ np.column_stack([turned[:, :k] @ back, turned[:, k:]]))

@@ -147,7 +147,7 @@ class _Desk:
         """Add what the study agreed on, and which sites stayed."""
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
-        settings["sites"] = list(self.add.survivors)
+        settings["sites"] = list(self.add.counted)
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
         return replace(found, settings=settings)

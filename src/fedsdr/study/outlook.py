@@ -61,7 +61,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
     -------
     dict of str to int
         Number of values in each sum, in the order in which sums are requested; of a
-        profile for 10 selected variables and 2 directions.
+        profile for 10 selected variables and 2 directions, or as many as there are.
     """
     terms = study.to_study().terms
     found = {"moments": MomentsOf(terms).n_values}
@@ -184,8 +184,12 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "sites do not agree with the result, not which"
         )
         lines.append(
-            "if it asks for directions of its own choice: covariances of a few columns "
-            "at single sites, not at which; see SECURITY.md"
+            f"of each of the {d} columns at how many sites it varies, and the average "
+            "over these of its variance's binary logarithm, as a whole number"
+        )
+        lines.append(
+            "if it asks for variables and directions of its own choice: covariances at "
+            "single sites, not at which; see SECURITY.md"
         )
     lines.append("which sites take part, and a fixed code for each that does not")
     return lines
@@ -215,8 +219,9 @@ def seen_by_sites(study: StudyFile) -> list[str]:
         lines.append("candidate directions")
     if study.to_study().terms.max_profiles:
         lines.append(
-            "the selected variables, their scale and covariance over all sites, and "
-            "directions on the way to the result"
+            "the selected variables, their scale and covariance over all sites, "
+            "directions on the way to the result, coefficients of y on them and what "
+            "they explain, and the usual variance of every column"
         )
     lines.append("the result: directions, variables, eigenvalues, number of rows")
     return lines

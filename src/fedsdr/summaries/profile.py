@@ -28,6 +28,8 @@ Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 # many rows per degree.
 CURVE_DEGREE = 8
 ROWS_A_CURVE = 12
+# Values of a direction that differ by no more, relative to the largest, are tied.
+TIED = 1e-12
 # Directions whose covariance at a site is closer to singular than this are not used.
 SINGULAR = 1e-10
 
@@ -209,7 +211,10 @@ def profile(
     if target is not None and _is_singular(basis.T @ sigma @ basis):
         return Profile.zero(n_features, n_directions)
     found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
-    noise = _residual_scatter(found.coefficients, common, n_rows, spread, overlap)
+    seen = basis.T @ np.asarray(moved)
+    noise = _residual_scatter(
+        found.coefficients, common, n_rows, spread, seen, np.asarray(overlap)
+    )
     return Profile(
         found.curvature,
         found.score,
@@ -324,11 +329,18 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
 
 
 def _residual_scatter(
-    own: Matrix, common: Common | None, n_rows: int, spread: Matrix, overlap: Matrix
+    own: Matrix,
+    common: Common | None,
+    n_rows: int,
+    spread: Matrix,
+    seen: Matrix,
+    overlap: Matrix,
 ) -> Matrix:
     r"""Compute G, the scatter of :math:`Q M' - U N`, where U are the rows times B.
 
-    With the site's own coefficients C alone, M = C and N = CC' / n.
+    With the site's own coefficients C alone, M = C and N = CC' / n. The products
+    :math:`U'U / n`, :math:`U'Q` and :math:`Q'Q` are those of the rows, also where the
+    coefficients are of a covariance that was moved.
     """
     functions, reduced = own, own @ own.T / n_rows
     if common is not None:
@@ -336,7 +348,7 @@ def _residual_scatter(
         weight, rest = common.own, 1.0 - common.own
         functions = weight * own + rest * np.sqrt(n_rows / common.n_rows) * shared
         reduced = weight * reduced + rest * shared @ shared.T / common.n_rows
-    across = functions @ (spread @ own).T @ reduced
+    across = functions @ seen.T @ reduced
     return np.asarray(
         functions @ overlap @ functions.T
         - across
@@ -428,10 +440,19 @@ def _kronecker(left: Matrix, right: Matrix) -> Matrix:
 
 
 def _mid_ranks(values: Vector) -> Vector:
-    """Rank values from -1 to 1, ties at the middle of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    """Rank values from -1 to 1, ties at the middle of their ranks.
+
+    Equal rows have equal values only up to rounding, which depends on their place.
+    """
+    order = np.argsort(values)
+    steps = np.diff(values[order])
+    apart = steps > TIED * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    group = np.concatenate([[0], np.cumsum(apart)]).astype(int)
+    counts = np.bincount(group)
     middle = np.cumsum(counts) - counts / 2
-    return np.asarray(2 * middle[inverse] / len(values) - 1)
+    ranks = np.empty(len(values))
+    ranks[order] = 2 * middle[group] / len(values) - 1
+    return ranks
 
 
 def _is_singular(spread: Matrix) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.exceptions import InputError, Refusal
+from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
 from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
     Exchange,
@@ -150,8 +150,25 @@ class SecureSum:
             vector, survivors = self._run(context, attempt, request, n_values)
             saved = {**stamp, "values": vector, "sites": list(survivors)}
             self.state.save(name, saved)
+        self._note_lost(statistic, tuple(saved["sites"]))
         self.survivors = self._added[statistic] = tuple(saved["sites"])
         return np.array(saved["values"])
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Sites whose rows are in the moments; those of the last sum before that."""
+        return self._added.get("moments", self.survivors)
+
+    def _note_lost(self, statistic: str, sites: tuple[str, ...]) -> None:
+        """Warn if a sum after the moments is over fewer sites than the sum before."""
+        lost = sorted(set(self.survivors) - set(sites))
+        if lost and "moments" in self._added:
+            warn_user(
+                f"{', '.join(lost)} left after the moments: the sums from {statistic} "
+                "on do not have their rows, so the variables are selected with them "
+                "and the directions estimated without them; K may be too small",
+                SiteWarning,
+            )
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
         # A sum that was not finished has sites only.

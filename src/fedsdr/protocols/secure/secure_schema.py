@@ -155,8 +155,11 @@ SECURE = Schema(
                 "record",
                 "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
-                "directions for errors; variables and directions for the second stage; "
-                "otherwise nothing",
+                "directions for errors; for the second stage the selected columns with "
+                "their scale, and for spread their pooled covariance, for profile "
+                "directions, with pooled coefficients and covariance where sites use "
+                "them, for agreement the directions, what they explain, and the usual "
+                "variance of every column; otherwise nothing",
                 EVERYONE,
                 fields=(
                     CUTS,
@@ -203,13 +206,22 @@ SECURE = Schema(
                 "array",
                 "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
                 "with x_i for moments: n_i, 1, degrees of freedom, upper triangles of "
-                "n_i Sigma_i and n_i T_i, for all rows and for each part, then the "
-                "vote for K as an indicator; for errors: mean squared error of each "
-                "candidate on the rows held out (eq2.14); for means: counts and sums "
-                "of the columns with gaps; for shapes: of each column count, sum, "
-                "mean, its square, variance, and counts between powers of two; for "
-                "steps: of each column the counts between its cuts, weights of the "
-                "cuts, and weighted steps of the site's normal scores at them",
+                "n_i Sigma_i and n_i T_i, and sqrt(n_i) times the products of the "
+                "columns with the functions of y, for all rows and for each part, "
+                "then the vote for K as an indicator; for errors: mean squared error "
+                "of each candidate on the rows held out (eq2.14); for means: counts "
+                "and sums of the columns with gaps; for shapes: of each column count, "
+                "sum, mean, its square, variance, and counts between powers of two; "
+                "for steps: of each column the counts between its cuts, weights of the "
+                "cuts, and weighted steps of the site's normal scores at them; for "
+                "spread: the distance of Sigma_i from the pooled one on the selected "
+                "columns, what sampling alone would give, the binary logarithm of "
+                "every column's variance as a whole number, and 1 for every column "
+                "that varies; for profile: upper triangles of curvature, noise, and "
+                "what the directions leave of n_i T_i and n_i Sigma_i on the selected "
+                "columns, the score, and five numbers (see fedsdr.summaries.profile); "
+                "for agreement: 1 for each of UNITS, SILENT, OUTSIDE and PARTIAL that "
+                "applies",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

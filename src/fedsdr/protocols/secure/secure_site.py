@@ -67,7 +67,7 @@ class SecureSite:
     "secure.keys", "secure.shares", "secure.masked", "secure.confirm" and
     "secure.unmask", in this order and once per round; a new round ends an unfinished
     one. A refusal leaves the state as it was, except that the round ends if an offer
-    cannot be recorded.
+    cannot be recorded, or if the numbers are too large to be added.
     """
 
     def __init__(
@@ -174,6 +174,8 @@ class SecureSite:
         sites = tuple({*boxes, self.name})
         release = replace(going.release, sites=sites, n_values=values.size)
         self._gate.permit(release)
+        if not (np.abs(values) < self._study.ring.limit(len(self._study.sites))).all():
+            self._end_round(release)
         masked = going.party.mask(boxes, values)
         # Once this is sent, others can open a sum over some of these sites without us.
         try:
@@ -197,11 +199,21 @@ class SecureSite:
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
         elif isinstance(question, ColumnShapes):
             check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
-        elif not (np.abs(values) < study.ring.limit(len(study.sites))).all():
-            # The coordinator chooses scales and directions, so a refusal would tell it
-            # how large the values of this site are: the site contributes nothing.
-            values = np.zeros_like(values)
         return values
+
+    def _end_round(self, release: Release) -> None:
+        """Refuse a question whose answer is too large to be added, and count it.
+
+        The coordinator chooses scales and directions, so the refusal tells it whether
+        values of this site are large. It must not be able to ask without end; and zeros
+        in their place would show the site by the difference of two sums.
+        """
+        self._round = None
+        self._gate.record(release, np.zeros(release.n_values), "offered")
+        raise InputError(
+            "the sums of this site are too large to be added exactly: look at the "
+            "units of its columns"
+        )
 
     def _confirm(self, payload: Payload) -> Payload:
         going = self._going(payload)
