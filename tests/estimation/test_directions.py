@@ -5,7 +5,6 @@ import pytest
 from scipy.linalg import eigh
 from tests.selection.pooled import pooled, site_summaries
 
-from fedsdr.estimation import directions as room
 from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.estimation.directions import (
     ADDITIONS,

@@ -125,7 +125,9 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
 
     Notes
     -----
-    A strong signal is judged on the variables that move most with y. For a weak one,
+    A strong signal is judged on the variables that move most with y. What sites have of
+    their own is kept wherever it is more than noise, in any direction: a direction
+    whose link differs between sites would be lost in common means. For a weak signal,
     eq2.10 is solved with the sites' own kernels and with the kernels of common means,
     of the rank of y and of y itself, and the direction with most evidence decides.
     """
@@ -138,8 +140,8 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
     moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
     part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
     own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
-    if own >= 1.0:
-        return own, False, None
+    if own >= 1.0 or _has_direction(total.apart(), method):
+        return 1.0, False, None
     found: list[tuple[float, float, bool, bool]] = []
     kernels = ((1.0, False), (0.0, False), (0.0, True))
     for weight, by_response in kernels:
@@ -153,15 +155,28 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
         own = own_weight(every.subset(solution.active), direction)
-        # The best of several kernels, and of all sets of as many variables.
-        searched = 2 * np.log(len(kernels))
-        searched += 2 * (test.n_selected - 1) * np.log(total.n_features)
-        accepted = test.accepted and test.evidence > test.needed + searched
+        accepted = _is_clear(test, total.n_features, len(kernels))
         found.append((test.evidence, own, by_response, accepted))
     if not found:
         return own, False, False
     _, own, by_response, _ = max(found)
     return own, by_response, any(accepted for *_, accepted in found)
+
+
+def _has_direction(total: Summary, method: Method) -> bool:
+    """Tell whether a sparse direction of a kernel is more than noise."""
+    rho = _testing_penalty(total, method)
+    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+    return _is_clear(judge_direction(total, solution, 1), total.n_features)
+
+
+def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
+    """Tell whether a direction passes, although the best was searched for.
+
+    It is the best of several kernels, and of all sets of as many variables.
+    """
+    searched = np.log(n_kernels) + (test.n_selected - 1) * np.log(n_features)
+    return test.accepted and test.evidence > test.needed + 2 * searched
 
 
 def _warn_if_lowered(chosen: Selection) -> None:

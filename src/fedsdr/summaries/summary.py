@@ -168,6 +168,24 @@ class Summary:
             freedom_squared=self.freedom_squared * (1 + own**2 * others) / self.n_sites,
         )
 
+    def apart(self) -> "Summary":
+        r"""Return what the sites' own kernels have beyond that of their common means.
+
+        Returns
+        -------
+        Summary
+            Summary with the kernel :math:`T - L L' / N^2`, whose noise is that of m - 1
+            contrasts of sites.
+        """
+        common = self.linear @ self.linear.T / self.n_rows
+        share = (self.n_sites - 1) / self.n_sites
+        return replace(
+            self,
+            between=self.between - common,
+            freedom=self.freedom * share,
+            freedom_squared=self.freedom_squared * share,
+        )
+
     def by_response(self) -> "Summary":
         r"""Put the response itself in the place of its rank, in the linear sums.
 
