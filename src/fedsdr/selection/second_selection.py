@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import leading_directions
+from fedsdr.estimation.stand_ins import evidence_of
 from fedsdr.summaries.summary import Summary
 
 Index = NDArray[np.intp]
@@ -113,14 +114,38 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         regression = _regression(total, best, n_directions)
         if regression is None:
             break
-        found = _best_on_path(regression, most=max(total.n_rows // 4, best.size))
-        if found is None or np.array_equal(found, best):
+        before, most = best, max(total.n_rows // 4, best.size)
+        found = _best_on_path(regression, most)
+        if found is not None:
+            gain = regression.score(best) - regression.score(found)
+            best = found if gain >= CLEARLY * regression.charge else best
+        best = _grow(total, best, n_directions, most)
+        if np.array_equal(best, before):
             break
-        gain = regression.score(best) - regression.score(found)
-        if gain < CLEARLY * regression.charge:
-            break
-        best = found
     return best
+
+
+def _grow(total: Summary, support: Index, n_directions: int, most: int) -> Index:
+    """Add single variables, with new directions for each, if they gain clearly.
+
+    The directions of a few variables favour these. Where many are missing, a score that
+    follows the directions rises from one to the next, and the other one does not.
+    """
+    regression = _regression(total, support, n_directions)
+    if regression is None:
+        return support
+    charge, k = regression.charge, regression.products.shape[1]
+    grown, start = support, evidence_of(total, support, k)
+    evidence = start
+    while regression is not None and grown.size < most:
+        wider = np.append(grown, regression.strongest(grown))
+        found = evidence_of(total, wider, k)
+        if found - evidence <= charge:
+            break
+        grown, evidence = wider, found
+        regression = _regression(total, grown, k)
+    gain = evidence - start - (grown.size - support.size) * charge
+    return np.sort(grown) if gain >= CLEARLY * charge else support
 
 
 def add_hidden_directions(
