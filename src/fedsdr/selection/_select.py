@@ -81,7 +81,7 @@ def select(
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
         known_before = add_missed_variables(total, solution.active, k)
-        support = select_again(total, known_before, k)
+        support = select_again(total, known_before, k, grow=not weak)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:

@@ -92,7 +92,9 @@ class _Regression:
         return float(np.log(self.n_rows) + np.log(d) + 2 * (k - 1))
 
 
-def select_again(total: Summary, support: Index, n_directions: int) -> Index:
+def select_again(
+    total: Summary, support: Index, n_directions: int, *, grow: bool = True
+) -> Index:
     """Select variables by the directions that a first selection has found.
 
     Parameters
@@ -103,6 +105,9 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         Indices of the variables selected so far, at least one.
     n_directions : int
         Dimension K.
+    grow : bool, default=True
+        Whether single variables may be added with directions that follow them. Not for
+        a signal that is still to be distinguished from noise: noise gains by it too.
 
     Returns
     -------
@@ -119,7 +124,8 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         if found is not None:
             gain = regression.score(best) - regression.score(found)
             best = found if gain >= CLEARLY * regression.charge else best
-        best = _grow(total, best, n_directions, most)
+        if grow:
+            best = _grow(total, best, n_directions, most)
         if np.array_equal(best, before):
             break
     return best
@@ -184,7 +190,8 @@ def add_hidden_directions(
         if proposed is None:
             break
         wider = np.union1d(support, proposed)
-        wider = np.union1d(support, select_again(total, wider, k + 1))
+        again = select_again(total, wider, k + 1, grow=False)
+        wider = np.union1d(support, again)
         part = total.subset(wider)
         spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
         d, new = total.n_features, wider.size - support.size
