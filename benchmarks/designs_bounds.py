@@ -98,6 +98,8 @@ def bounds_of(design: Design) -> tuple[Bound, ...]:
         return Bound("warned", 0.90), left_out
     if design.family == NOISE:
         return Bound("silent", 0.01), Bound("nothing", 0.95, method=MAY_BE_NOTHING)
+    if design.name == "twins":
+        return (Bound("Dist", 1.0, times="lasso"),)
     if design.name in _LIMITS:
         return (Bound("Dist", _LIMITS[design.name]),)
     return (Bound("K right", 0.60),)

@@ -116,7 +116,7 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum(sizes: list[int]) -> None:
 
 def test_numbers_of_a_sum_are_counted() -> None:
     slices = 4 + 2 * (D * (D + 1) // 2)
-    one = slices + 12 * D
+    one = slices + 13 * D + 1
     for kernel, length in ((Slices(), slices), (Pairs(), slices), (Smooth(), one)):
         assert MomentsOf(Terms(D, kernel)).n_values == length
     assert MomentsOf(Terms(D, Smooth(), discrete=True)).n_values == slices

@@ -207,6 +207,27 @@ def test_a_result_without_scores_is_written_as_before(result) -> None:
     assert Result.from_json(result.to_json()).scores is None
 
 
+def test_stand_ins_are_read_back(tmp_path) -> None:
+    stand_ins = {"age": ("cholesterol",), "sex": ("cholesterol", "age")}
+    small(stand_ins=stand_ins).to_json(tmp_path / "result.json")
+    assert Result.from_json(tmp_path / "result.json").stand_ins == stand_ins
+    # Without any, the file is as before; and a file of before has none.
+    text = small().to_json()
+    assert "stand_ins" not in text
+    assert Result.from_json(text).stand_ins == {}
+
+
+def test_a_twin_is_a_stand_in(data, frame) -> None:
+    rng = np.random.default_rng(0)
+    name = FedSSIR().fit(frame, data.y, sites=data.sites).result_.selected[0]
+    twin = frame[name] + 0.01 * rng.normal(size=len(frame))
+    model = FedSSIR().fit(frame.assign(twin=twin), data.y, sites=data.sites)
+    pair = [name, "twin"] if name in model.result_.selected else ["twin", name]
+    assert model.stand_ins_ == {pair[0]: (pair[1],)}
+    assert model.result_.stand_ins == model.stand_ins_
+    assert f"{pair[0]} could as well be {pair[1]}" in str(model.result_)
+
+
 # --- on the screen --------------------------------------------------------------------
 
 
@@ -229,6 +250,18 @@ def test_coefficients_of_scores_are_said_to_be_such() -> None:
     said = "coefficients are those of normal scores of the variables"
     assert said in str(small(scores=scores)).splitlines()
     assert said not in str(small())
+
+
+def test_stand_ins_are_one_line_a_variable() -> None:
+    assert "could" not in str(small())
+    others = ("a", "b", "c", "d", "e", "f", "g")
+    shown = str(small(stand_ins={"age": ("a",), "sex": others[:5]})).splitlines()
+    assert "age could as well be a" in shown
+    assert "sex could as well be a, b, c, d or e" in shown
+    many = small(stand_ins={"age": others})
+    assert "age could as well be a, b, c, d, e or 2 more" in str(many)
+    # Where variables are not named, their twins are not either.
+    assert "could" not in str(small(stand_ins={"age": ("a",)}, weak=True))
 
 
 def test_long_names_stay_in_line() -> None:

@@ -1,4 +1,4 @@
-r"""Many true variables, and several directions of unequal strength (section 11).
+r"""Many true variables, several directions of unequal strength, and twins (section 11).
 
 "s true of 300": :math:`y = \sqrt 2\, b'x / \sqrt s + e` with independent columns and s
 coefficients of 1 or -1 at places that are drawn; six sites of 100 rows.
@@ -7,6 +7,10 @@ coefficients of 1 or -1 at places that are drawn; six sites of 100 rows.
 uniform in (0, 1), Legendre polynomials :math:`f_k` of unit variance and :math:`b_k` of
 unit length on five variables each. So :math:`a_k^2` is what y explains along
 :math:`b_k`, in units of the noise. d = 100, five sites of 200 rows.
+
+"twins": :math:`y = x_1 - x_2 + x_3 - x_4 + 2 e` with normal columns that are
+independent, but for a twin of each of the four: another column that has a correlation
+of 0.95 with it. d = 100, five sites of 100 rows.
 """
 
 from functools import partial
@@ -14,7 +18,7 @@ from functools import partial
 import numpy as np
 from scipy.special import eval_legendre
 
-from benchmarks.hard_designs.sample import Design, Sample, join
+from benchmarks.hard_designs.sample import Design, Sample, join, one_direction
 
 FAMILY = "many variables"
 SNR = 2.0
@@ -22,6 +26,10 @@ SNR = 2.0
 #: Strengths of the directions, by their number.
 STRENGTHS = {3: (1.0, 0.7, 0.53), 4: (1.0, 0.9, 0.8, 0.65)}
 WIDTH = 5
+
+#: Coefficients of the variables that have twins, and the correlation with these.
+TWINNED = (1.0, -1.0, 1.0, -1.0)
+ALIKE = 0.95
 
 
 def draw_many(
@@ -94,6 +102,35 @@ def draw_several(
     return join(parts, B)
 
 
+def draw_twins(seed: int, *, n_features: int = 100, n_sites: int = 5) -> Sample:
+    """Draw one direction of variables that have twins.
+
+    Parameters
+    ----------
+    seed : int
+        Seed.
+    n_features : int, default=100
+        Number of variables d; the last four are the twins.
+    n_sites : int, default=5
+        Number of sites, of 100 rows each.
+
+    Returns
+    -------
+    Sample
+        K = 1.
+    """
+    rng = np.random.default_rng(seed)
+    n_true = len(TWINNED)
+    B = one_direction(n_features, TWINNED)
+    parts = []
+    for _ in range(n_sites):
+        x = rng.standard_normal((100, n_features))
+        x[:, -n_true:] *= np.sqrt(1.0 - ALIKE**2)
+        x[:, -n_true:] += ALIKE * x[:, :n_true]
+        parts.append((x, x @ B[:, 0] + np.sqrt(n_true) * rng.standard_normal(100)))
+    return join(parts, B)
+
+
 DESIGNS = (
     *(
         Design(FAMILY, f"{n_true} true of 300", 1, partial(draw_many, n_true=n_true))
@@ -103,4 +140,5 @@ DESIGNS = (
         Design(FAMILY, f"K = {k}", k, partial(draw_several, strengths=strengths))
         for k, strengths in STRENGTHS.items()
     ),
+    Design(FAMILY, "twins", 1, draw_twins),
 )

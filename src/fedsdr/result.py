@@ -14,6 +14,9 @@ from fedsdr.normal_scores import NormalScores
 
 FORMAT = "fedsdr-result/1"
 
+#: Largest number of stand-ins of a variable that are shown.
+SHOWN = 5
+
 #: What is said instead of variables and coefficients that may be noise.
 NOTHING = "no direction was found: even the first cannot be distinguished from noise"
 
@@ -61,6 +64,10 @@ class Result:
         the method allows that nothing is found.
     scores : NormalScores or None
         Scores that every column was replaced by; `transform` replaces new rows too.
+    stand_ins : dict of str to tuple of str
+        Selected variables that others could replace as far as the data can tell, with
+        these others, the most plausible first: near-twins of the variable. Variables
+        that have none are not in it. See `fedsdr.estimation.stand_ins`.
     """
 
     feature_names: tuple[str, ...]
@@ -81,6 +88,7 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     weak: bool = False
     scores: NormalScores | None = None
+    stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def found_nothing(self) -> bool:
@@ -196,7 +204,22 @@ class Result:
         ]
         if self.scores is not None:
             facts.append("coefficients are those of normal scores of the variables")
-        return lines, facts
+        return lines, [*facts, *self.describe_stand_ins()]
+
+    def describe_stand_ins(self) -> list[str]:
+        """Write a line for every selected variable that others could replace.
+
+        Returns
+        -------
+        list of str
+            Lines such as "x3 could as well be x53"; none if nothing was found.
+        """
+        if self.found_nothing:
+            return []
+        return [
+            f"{name} could as well be {listed(others)}"
+            for name, others in self.stand_ins.items()
+        ]
 
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
         """Write the result as JSON.
@@ -216,8 +239,10 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         if self.scores is None:
-            # A reader of version 0.2 does not know the field.
+            # A reader of version 0.2 does not know the field, nor the next one.
             del fields["scores"]
+        if not self.stand_ins:
+            del fields["stand_ins"]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
             with explained(f"cannot write {path}"):
@@ -237,7 +262,7 @@ class Result:
         -------
         Result
             Result that is equal in every field. Files of earlier versions have no
-            `weak`, which is then False.
+            `weak`, which is then False, and no `stand_ins`, which are then empty.
         """
         text = str(source)
         if isinstance(source, Path) or not text.lstrip().startswith("{"):
@@ -263,7 +288,27 @@ class Result:
         if fields.get("scores") is not None:
             maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
             fields["scores"] = NormalScores(**maps)
+        found = fields.get("stand_ins", {})
+        fields["stand_ins"] = {name: tuple(others) for name, others in found.items()}
         return cls(**fields)
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Write a few names, and how many there are beside them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names.
+
+    Returns
+    -------
+    str
+        At most five names, such as "a, b or c", or "a, b, c, d, e or 3 more".
+    """
+    *first, last = names if len(names) <= SHOWN else (*names[:SHOWN], "")
+    last = last or f"{len(names) - SHOWN} more"
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _plain(value: Any) -> Any:

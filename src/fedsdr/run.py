@@ -17,6 +17,7 @@ from fedsdr.estimation.directions import (
     warn_if_fewer,
 )
 from fedsdr.estimation.site_likelihood import estimate_by_site
+from fedsdr.estimation.stand_ins import find_stand_ins
 from fedsdr.exceptions import (
     CurvatureWarning,
     DisagreementWarning,
@@ -317,6 +318,7 @@ def report(
     if not found.support.size:
         table = tuple(map(_not_chosen, table))
     directions = _in_units(found.directions, gathered.usable, gathered.scale)
+    weak = selection.weak or found.weak
     return Result(
         feature_names=variables.names,
         directions=orthonormal(directions),
@@ -334,9 +336,20 @@ def report(
         validation=table,
         settings=settings,
         provenance=provenance(),
-        weak=selection.weak or found.weak,
+        weak=weak,
         scores=gathered.scores,
+        stand_ins={} if weak else _stand_ins(adder, gathered, selection, found),
     )
+
+
+def _stand_ins(
+    adder: Adder, gathered: Gathered, selection: Selection, found: Estimate
+) -> dict[str, tuple[str, ...]]:
+    """Name the near-twins that could replace selected variables."""
+    total = gathered.evidence.total.mixed(selection.own)
+    listed = find_stand_ins(total, found.support, found.directions.shape[1])
+    names = [adder.variables.names[j] for j in np.flatnonzero(gathered.usable)]
+    return {names[j]: tuple(names[k] for k in twins) for j, twins in listed.items()}
 
 
 def provenance() -> dict[str, str]:

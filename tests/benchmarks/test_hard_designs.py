@@ -4,7 +4,11 @@ from scipy.stats import skew
 
 from benchmarks.hard_designs import DESIGNS, FAMILIES, Sample
 from benchmarks.hard_designs.covariances import draw_covariances, draw_rows
-from benchmarks.hard_designs.many_variables import draw_many, draw_several
+from benchmarks.hard_designs.many_variables import (
+    draw_many,
+    draw_several,
+    draw_twins,
+)
 from benchmarks.hard_designs.odd_sites import draw_odd
 from benchmarks.hard_designs.pure_noise import draw_noise
 from benchmarks.hard_designs.sample import autoregressive
@@ -28,7 +32,7 @@ def slope_of(sample: Sample, site: int) -> float:
 def test_families_and_names_are_those_of_the_page() -> None:
     assert tuple(dict.fromkeys(family for family, _ in DESIGNS)) == FAMILIES
     counts = [sum(family == one for one, _ in DESIGNS) for family in FAMILIES]
-    assert counts == [98, 3, 5, 4, 5, 14]
+    assert counts == [98, 3, 5, 5, 5, 14]
 
 
 @pytest.mark.parametrize("design", SMALL, ids=lambda one: f"{one.family}: {one.name}")
@@ -126,6 +130,15 @@ def test_directions_have_the_stated_strengths() -> None:
     sample = draw_several(4, strengths=strengths, n_sites=2, n_rows=20_000)
     variances = (sample.X @ sample.B).var(axis=0)
     np.testing.assert_allclose(variances, 1 + np.square(strengths), rtol=0.05)
+
+
+def test_twins_have_the_stated_correlation() -> None:
+    sample = draw_twins(4, n_features=10, n_sites=200)
+    np.testing.assert_array_equal(np.flatnonzero(sample.support), [0, 1, 2, 3])
+    found = np.corrcoef(sample.X.T)
+    expected = np.eye(10)
+    expected[range(4), range(6, 10)] = expected[range(6, 10), range(4)] = 0.95
+    np.testing.assert_allclose(found, expected, atol=0.03)
 
 
 def test_other_units_are_those_of_one_site() -> None:

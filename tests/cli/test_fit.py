@@ -81,6 +81,18 @@ def test_coefficients_of_scores_are_said_to_be_such(run, csv) -> None:
     assert said not in run("fit", csv, *MEANT).stdout
 
 
+def test_stand_ins_are_named(run, csv, hospitals, tmp_path) -> None:
+    assert "could as well be" not in run("fit", csv, *MEANT).stdout
+    rng = np.random.default_rng(0)
+    twin = hospitals["lab1"] + 0.01 * rng.normal(size=len(hospitals))
+    hospitals.assign(twin=twin).to_csv(tmp_path / "twins.csv", index=False)
+    outcome = run("fit", "twins.csv", *MEANT)
+    found = Result.from_json(tmp_path / "result.json")
+    ((name, (other,)),) = found.stand_ins.items()
+    assert {name, other} == {"lab1", "twin"}
+    assert f"{name} could as well be {other}." in outcome.stdout
+
+
 def test_without_a_site_column_there_is_one_site(run, csv) -> None:
     outcome = run("fit", csv, "--target", "y", "--drop", "hospital", "--json")
     assert Result.from_json(outcome.stdout).n_sites == 1

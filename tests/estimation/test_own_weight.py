@@ -55,7 +55,7 @@ def test_equal_weak_links_over_many_small_sites_are_pooled() -> None:
 def test_a_strong_signal_needs_no_pooling() -> None:
     total = sum(site_sums(0, 4, 300, 0.2))
     assert own_weight(total, FIRST) == 1.0
-    assert choose_own(total, Method()) == (1.0, None)
+    assert choose_own(total, Method()) == (1.0, False, None)
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0, 10.0])
@@ -76,13 +76,13 @@ def test_nothing_is_mixed_where_there_is_nothing_to_mix() -> None:
     slices = [summarize(X, X[:, 0], kernel=Slices(size=10))] * 3
     assert sum(slices).linear.shape == (5, 0)
     assert own_weight(sum(slices), FIRST) == 1.0
-    assert choose_own(sum(slices), Method(kernel="slices")) == (1.0, None)
+    assert choose_own(sum(slices), Method(kernel="slices")) == (1.0, False, None)
 
 
 @pytest.mark.parametrize("own", [0.0, 0.25, 1.0])
 def test_a_given_weight_is_taken(own: float) -> None:
     total = sum(site_sums(0, 10, 30, 1.0))
-    assert choose_own(total, Method(kernel=Smooth(own=own))) == (own, None)
+    assert choose_own(total, Method(kernel=Smooth(own=own))) == (own, False, None)
 
 
 def test_sites_of_different_sizes_have_functions_in_common() -> None:
@@ -173,6 +173,7 @@ def test_weak_links_over_many_small_sites_are_found() -> None:
                 warnings.simplefilter("ignore", WeakSignalWarning)
                 model = FedSSIR(1, kernel=Smooth(own=own)).fit(X, y, sites=sites)
             chosen = set(model.support_.nonzero()[0].tolist())
-            found[own] += chosen == {0, 1}
+            # One false variable per fit is allowed for, on average.
+            found[own] += chosen >= {0, 1} and len(chosen) <= 4
     assert found[None] >= 4
     assert found[1.0] <= 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SIZES = {
     "d": 3, "K": 2, "k": 2, "n_i": 5, "n": 3, "w": 4, "c": 2, "n_values": 4, "words": 2,
-    "g": 1,
+    "g": 1, "p": 2,
 }  # fmt: skip
 
 each_message = pytest.mark.parametrize(

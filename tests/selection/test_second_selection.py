@@ -63,12 +63,9 @@ def test_what_noise_variables_gain_is_a_chi_square(noise: float, link) -> None:
         total, known = sums_of(X, y), np.array([0, 2])
         regression = _regression(total, known, 1)
         assert regression is not None
-        without = regression.score(known) - known.size * regression.charge
+        without = regression.gain(known)
         for j in (1, 3, 4, 5, 6, 7):
-            wider = np.append(known, j)
-            gains.append(
-                without - regression.score(wider) + wider.size * regression.charge
-            )
+            gains.append(regression.gain(np.append(known, j)) - without)
     # Responses are smoothed, which makes noise smaller than assumed, never larger.
     assert np.mean(gains) < 1.3
     assert np.mean(np.array(gains) > stats.chi2.ppf(0.95, 1)) < 0.09
@@ -91,6 +88,33 @@ def test_many_variables_are_found_from_a_few() -> None:
     found = select_again(total, np.arange(6), 1)
     assert set(range(20)) <= set(found.tolist())
     assert found.size <= 22
+
+
+@pytest.mark.parametrize("seed", [3, 4, 6, 10])
+def test_many_weak_variables_are_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 300))
+    y = np.sqrt(2.0 / 40) * X[:, :40].sum(axis=1) + rng.normal(size=600)
+    total = sums_of(X, y, 6)
+    few = np.sort(np.argsort(-np.diag(total.kernel)[:40])[:6])
+    found = select_again(total, few, 1)
+    assert (found < 40).sum() >= 37
+    assert (found >= 40).sum() <= 12
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_the_charge_falls_with_the_share_of_variables_that_matter(noise: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 100))
+    y = X[:, :10].sum(axis=1) + noise * rng.normal(size=800)
+    regression = _regression(sums_of(X, y), np.arange(10), 1)
+    assert regression is not None
+    charges = [regression.charge(np.arange(s)) for s in (3, 6, 10)]
+    assert charges == sorted(charges, reverse=True)
+    for s, charge in zip((3, 6, 10), charges, strict=True):
+        rare = 2 * np.log((100 - s) / s)
+        mean = regression.gain(np.arange(s)) / s
+        assert rare <= charge <= rare + np.log(mean)
 
 
 def test_the_first_selection_stays_where_none_is_better() -> None:

@@ -53,11 +53,14 @@ def variables(result: "Result", truth: "Mask | None" = None) -> RenderableType:
         numbers = [_coefficient(value) for value in result.directions[j]]
         table.add_row(Text(result.feature_names[j]), *marks, *numbers)
     rest = len(listed) - len(shown)
-    notes = (
-        [f"... and {rest} with smaller coefficients, in the file.\n"] if rest else []
-    )
+    notes: list[RenderableType] = []
+    if rest:
+        notes.append(f"... and {rest} with smaller coefficients, in the file.\n")
     if result.scores is not None:
         notes.append("Coefficients are those of normal scores of the variables.\n")
+    replaceable = result.describe_stand_ins()
+    if replaceable:
+        notes.append(Text("".join(f"{line}.\n" for line in replaceable)))
     return Group(table, *notes) if notes else table
 
 

@@ -86,6 +86,9 @@ class FedSSIR(Reducer):
     weak_ : bool
         Whether even the first direction cannot be distinguished from noise; the summary
         of `result_` then says that no direction was found, and names no variable.
+    stand_ins_ : dict of str to tuple of str
+        Selected variables that near-twins could replace as far as the data can tell,
+        with these, the most plausible first; names are "x0", "x1", ... if X has none.
     gap_ : float
         Certified relative duality gap.
     validation_ : pandas.DataFrame
@@ -123,8 +126,8 @@ class FedSSIR(Reducer):
     reduced variables, and needs the conditional mean of x to be near linear in them.
     In skewed columns it is curved: ``scores="normal"`` helps where y depends on the
     scale on which such a column is normal, such as its logarithm.
-    Of duplicated columns either or both may be selected; constant columns are never
-    selected.
+    Of duplicated columns either or both may be selected, and `stand_ins_` names the
+    others; constant columns are never selected.
 
     Parameters of version 0.1 that are now part of `n_directions`, `penalty` and
     `kernel` work with a warning until version 0.3.

@@ -88,6 +88,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.penalty_ = found.penalty
         self.n_iter_ = found.n_iter
         self.weak_ = found.weak
+        self.stand_ins_ = dict(found.stand_ins)
         self.validation_ = pd.DataFrame(list(found.validation))
 
     def _feature_names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fedsdr.estimation.directions import (
     leading_directions,
 )
 from fedsdr.estimation.own_weight import own_weight
+from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
 from fedsdr.selection.dimension import (
@@ -94,7 +95,9 @@ def select(
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:
-            support, _ = add_hidden_directions(total, support, k, limit)
+            support, k = add_hidden_directions(total, support, k, limit)
+        if not weak:
+            support = swap_for_twins(total, support, k)
     # Nothing is an answer, and no reason to warn, where the caller allows it.
     if not (weak and method.allows_nothing):
         _warn_if_lowered(chosen)

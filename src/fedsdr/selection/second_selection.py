@@ -186,7 +186,8 @@ def add_hidden_directions(
         if proposed is None:
             break
         wider = np.union1d(support, proposed)
-        wider = np.union1d(support, select_again(total, wider, k + 1))
+        again = select_again(total, wider, k + 1)
+        wider = np.union1d(support, again)
         part = total.subset(wider)
         spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
         d, new = total.n_features, wider.size - support.size

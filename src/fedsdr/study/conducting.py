@@ -118,6 +118,14 @@ def to_message(result: Result) -> Payload:
         message["weak"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
+    if result.stand_ins:
+        place = {name: j for j, name in enumerate(result.feature_names)}
+        pairs = [
+            (place[name], place[other])
+            for name, others in result.stand_ins.items()
+            for other in others
+        ]
+        message["stand_ins"] = np.array(pairs, dtype=np.int64)
     return message
 
 

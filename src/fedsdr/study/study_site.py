@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedsdr.disclosure import Ledger, ReleaseGate
-from fedsdr.exceptions import InputError, fixed_code
+from fedsdr.exceptions import InputError, Refusal, fixed_code
 from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
@@ -182,12 +183,26 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
         settings["preprocessing"]["filled_with"] = filled
     if "points" in found:
         found["scores"] = NormalScores(found.pop("points"), found["scores"])
+    pairs = found.pop("stand_ins", np.empty((0, 2), dtype=np.int64))
     return Result(
         feature_names=study.features,
         settings=settings,
         provenance={**provenance(), "received": "from the coordinator"},
+        stand_ins=_name_pairs(pairs, study.features),
         **found,
     )
+
+
+def _name_pairs(
+    pairs: NDArray[np.int64], names: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """Collect the second variables of pairs by the first ones."""
+    if ((pairs < 0) | (pairs >= len(names))).any():
+        raise Refusal("MALFORMED", "stand-ins are not among the study's variables")
+    found: dict[str, tuple[str, ...]] = {}
+    for name, other in ((names[j], names[k]) for j, k in pairs.tolist()):
+        found[name] = (*found.get(name, ()), other)
+    return found
 
 
 def log_failure(path: Path, name: str, error: Exception) -> None:

@@ -84,8 +84,8 @@ def are_equal(one: Result, other: Result) -> bool:
     Returns
     -------
     bool
-        Whether names, variables, directions, scores and certificate are the same, to
-        the last digit.
+        Whether names, variables, stand-ins, directions, scores and certificate are the
+        same, to the last digit.
     """
     return (
         one.feature_names == other.feature_names
@@ -96,4 +96,5 @@ def are_equal(one: Result, other: Result) -> bool:
         and (one.objective, one.gap) == (other.objective, other.gap)
         and (one.n_rows, one.n_sites) == (other.n_rows, other.n_sites)
         and one.weak == other.weak
+        and one.stand_ins == other.stand_ins
     )

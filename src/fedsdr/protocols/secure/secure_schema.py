@@ -115,6 +115,15 @@ RESULT = (
         absent=True,
     ),
     *SCORES,
+    FieldSpec(
+        "stand_ins",
+        "array",
+        "pairs of variables: a selected one, and a near-twin that could replace it",
+        EVERYONE,
+        ("p", 2),
+        "<i8",
+        absent=True,
+    ),
 )
 
 SECURE = Schema(
