@@ -26,15 +26,19 @@ from fedsdr.selection.penalties import (
     solve_validated,
     universal_penalty,
 )
-from fedsdr.selection.second_selection import add_hidden_directions, select_again
+from fedsdr.selection.second_selection import (
+    CLEARLY,
+    add_hidden_directions,
+    select_again,
+)
 from fedsdr.solver import Solution, penalty_max, solve
 from fedsdr.summaries.summary import Summary
 
 # Number of further variables, found by a score, that no noise has.
 MANY_MORE = 5
-# Expected number of noise variables among the additions of a fit with a weak signal,
-# where a missed variable costs as much as a false one.
-WEAK_ADDITIONS = 1.0
+# Noise variables among the additions of a fit, and what a further selection must gain,
+# see `select_again`: with a weak signal a missed variable costs as much as a false one.
+STRONG, WEAK = (ADDITIONS, CLEARLY), (1.0, 0.0)
 # Number of variables on which a strong signal is judged.
 CLEAREST = 20
 
@@ -89,9 +93,9 @@ def select(
         chosen = solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
-        additions = ADDITIONS if own >= 1.0 else WEAK_ADDITIONS
+        additions, clearly = STRONG if own >= 1.0 else WEAK
         known_before = add_missed_variables(total, solution.active, k, additions)
-        support = select_again(total, known_before, k)
+        support = select_again(total, known_before, k, clearly)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:

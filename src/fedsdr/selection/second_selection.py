@@ -116,7 +116,9 @@ class _Regression:
         return np.asarray(np.clip(shares, 0.0, 0.999))
 
 
-def select_again(total: Summary, support: Index, n_directions: int) -> Index:
+def select_again(
+    total: Summary, support: Index, n_directions: int, clearly: float = CLEARLY
+) -> Index:
     """Select variables by the directions that a first selection has found.
 
     Parameters
@@ -127,6 +129,8 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         Indices of the variables selected so far, at least one.
     n_directions : int
         Dimension K.
+    clearly : float, default=0.5
+        Gain in score, in charges of one variable, from which other variables are taken.
 
     Returns
     -------
@@ -144,7 +148,7 @@ def select_again(total: Summary, support: Index, n_directions: int) -> Index:
         if found is None or np.array_equal(found, best):
             break
         gain = regression.score(best, charge) - regression.score(found, charge)
-        if gain < CLEARLY * charge:
+        if gain < clearly * charge:
             break
         best = found
     return best
