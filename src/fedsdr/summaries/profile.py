@@ -372,7 +372,7 @@ def _beyond(
     can look like a signal, so half of it counts as the squared freedom, where larger.
     """
     n_rows = len(reduced)
-    curves = _curves(reduced[:, :-1])
+    curves = curves_of(reduced[:, :-1])
     with_functions: Matrix = np.zeros((curves.shape[1], overlap.shape[0]))
     last = reduced[:, -1] - curves @ (curves.T @ reduced[:, -1])
     product: Vector = np.zeros(overlap.shape[0])
@@ -404,7 +404,7 @@ def _beyond(
     )
 
 
-def _curves(reduced: Matrix) -> Matrix:
+def curves_of(reduced: Matrix) -> Matrix:
     """Return orthonormal columns that span smooth functions of some directions.
 
     Functions are the directions themselves, polynomials of the rank of each, and
