@@ -11,6 +11,7 @@ from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import (
     RankPolynomials,
     between_slices,
+    pair_squares,
     rank_polynomials,
     within_pairs,
 )
@@ -150,3 +151,16 @@ def test_smooth_kernel_sees_what_slices_see(rng):
     slices, smooth = (summarize(X, y, kernel=k) for k in (Slices(), Smooth()))
     assert smooth.kernel[0, 0] == pytest.approx(slices.kernel[0, 0], rel=0.1)
     assert np.abs(smooth.kernel[1:, 1:]).max() < 0.02
+
+
+@given(seeds, st.integers(4, 40), st.integers(1, 60), st.booleans())
+def test_squared_weights_of_pairs(
+    seed: int, n_rows: int, n_values: int, ordered: bool
+) -> None:
+    y = np.random.default_rng(seed).integers(0, n_values, n_rows)
+    ranks = dense_ranks(y)
+    # The weights themselves: the kernel of rows that are unit vectors.
+    weights = np.eye(n_rows) - within_pairs(np.eye(n_rows), ranks, ordered=ordered)
+    centred = weights - weights.mean(axis=0)
+    expected = np.trace(centred @ centred)
+    assert allclose(pair_squares(np.bincount(ranks), ordered=ordered), expected)

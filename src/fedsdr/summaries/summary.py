@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import between_slices, rank_polynomials, within_pairs
+from fedsdr.summaries.kernels import (
+    between_slices,
+    pair_squares,
+    rank_polynomials,
+    within_pairs,
+)
 from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
 
 
@@ -33,7 +38,7 @@ class Summary:
     freedom, freedom_squared : float, default=0
         Sums of :math:`\mathrm{tr} W_i` and :math:`\mathrm{tr} W_i^2`, where
         :math:`n_i T_i = X_i' W_i X_i` for centred rows. For slices both are the number
-        of slices minus one.
+        of slices minus one; for pairs the weights are 0 on average, and the first is 0.
     linear : array-like of shape (n_features, n_functions), optional
         Sum of :math:`\sqrt{n_i} X_i' Q_i`, where the columns of :math:`Q_i` are the
         functions of y behind the kernel; without columns if the sites have no functions
@@ -301,8 +306,8 @@ def summarize(
         return Summary(len(y), scatter, np.zeros_like(scatter))
     if weights.form == "pairs":
         between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
-        # W = I - A with A made of pairs: half of its eigenvalues are 1, half are -1.
-        return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
+        squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
+        return Summary(len(y), scatter, between, freedom_squared=squares)
     if weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap, moved = functions.T @ functions, functions.T @ centred
