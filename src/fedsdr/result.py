@@ -17,6 +17,9 @@ FORMAT = "fedsdr-result/1"
 #: What is said instead of variables and coefficients that may be noise.
 NOTHING = "no direction was found: even the first cannot be distinguished from noise"
 
+#: What is said if a rule accepted the largest dimension that it considered.
+AT_LIMIT = "all directions that were considered were accepted: raise max_directions"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
@@ -61,6 +64,9 @@ class Result:
         the method allows that nothing is found.
     scores : NormalScores or None
         Scores that every column was replaced by; `transform` replaces new rows too.
+    at_limit : bool
+        Whether all directions that were considered were accepted, so that there may be
+        more of them.
     """
 
     feature_names: tuple[str, ...]
@@ -81,6 +87,7 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     weak: bool = False
     scores: NormalScores | None = None
+    at_limit: bool = False
 
     @property
     def found_nothing(self) -> bool:
@@ -194,6 +201,8 @@ class Result:
             f"{chosen} in {self.n_directions} direction(s)",
             f"share of variance that y explains: {shares}",
         ]
+        if self.at_limit:
+            facts.append(AT_LIMIT)
         if self.scores is not None:
             facts.append("coefficients are those of normal scores of the variables")
         return lines, facts
@@ -215,9 +224,10 @@ class Result:
             JSON text. Numbers keep all their digits.
         """
         fields = {"format": FORMAT, **asdict(self)}
-        if self.scores is None:
-            # A reader of version 0.2 does not know the field.
-            del fields["scores"]
+        # A reader of version 0.2 does not know these fields.
+        for name in ("scores", "at_limit"):
+            if not fields[name]:
+                del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
             with explained(f"cannot write {path}"):
@@ -237,7 +247,7 @@ class Result:
         -------
         Result
             Result that is equal in every field. Files of earlier versions have no
-            `weak`, which is then False.
+            `weak`, which is then False; likewise `at_limit`.
         """
         text = str(source)
         if isinstance(source, Path) or not text.lstrip().startswith("{"):

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -19,12 +19,13 @@ from fedsdr.estimation.directions import (
 from fedsdr.estimation.site_likelihood import estimate_by_site
 from fedsdr.exceptions import (
     CurvatureWarning,
+    DimensionLimitWarning,
     DisagreementWarning,
     InputError,
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Auto, Method, Terms
+from fedsdr.method import Auto, Bic, Method, Terms, Votes
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
@@ -99,6 +100,10 @@ def run(
         gathered = gather(adder, method)
         selection = select(gathered.evidence, method, generator)
         found = estimate(adder, method, gathered, selection)
+        weak = selection.weak or found.weak
+        if not weak and reaches_limit(adder, method, gathered, found):
+            warn_of_limit(found.directions.shape[1], method)
+            found = replace(found, at_limit=True)
         return report(adder, method, gathered, selection, found)
 
 
@@ -244,6 +249,57 @@ def estimate(
     return found
 
 
+def reaches_limit(
+    adder: Adder, method: Method, gathered: Gathered, found: Estimate
+) -> bool:
+    """Return whether a rule accepted the largest dimension that it considered.
+
+    Parameters
+    ----------
+    adder : Adder
+        Adder, which knows whether y holds classes.
+    method : Method
+        Parameters of the fit.
+    gathered : Gathered
+        Sums over all sites.
+    found : Estimate
+        Directions.
+
+    Returns
+    -------
+    bool
+        True if there may be more directions. False if K was given as a number, and if
+        there cannot be more: as many as columns, or as the sites' classes allow.
+    """
+    rule, total = method.n_directions, gathered.evidence.total
+    if not isinstance(rule, Auto | Bic | Votes):
+        return False
+    possible = float(total.n_features)
+    if adder.variables.discrete and total.freedom:
+        possible = min(possible, total.freedom)
+    k = found.directions.shape[1]
+    return k == rule.max_directions and k < possible
+
+
+def warn_of_limit(n_directions: int, method: Method) -> None:
+    """Warn that there may be more directions than were considered.
+
+    Parameters
+    ----------
+    n_directions : int
+        Number of directions found.
+    method : Method
+        Parameters of the fit.
+    """
+    rule = type(method.n_directions).__name__
+    warn_user(
+        f"all {n_directions} direction(s) that were considered were accepted, so there "
+        f"may be more: raise max_directions, n_directions={rule}(max_directions="
+        f"{n_directions + 3}), or give the number of directions",
+        DimensionLimitWarning,
+    )
+
+
 def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
     """Warn if sites do not agree with the directions that were found.
 
@@ -333,6 +389,7 @@ def report(
         settings=settings,
         provenance=provenance(),
         weak=selection.weak or found.weak,
+        at_limit=found.at_limit,
         scores=gathered.scores,
     )
 

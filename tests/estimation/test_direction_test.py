@@ -1,4 +1,4 @@
-"""Tests of whether a direction is more than noise, for kernels without a noise floor."""
+"""Whether a direction is more than noise, for a kernel without a noise floor."""
 
 import warnings
 

@@ -38,6 +38,8 @@ class Estimate:
         Whether the first direction may be due to a few large values.
     curved : bool, default=False
         Whether a direction was left out because it is only a curve of others.
+    at_limit : bool, default=False
+        Whether there may be more directions than were considered.
     """
 
     directions: Matrix
@@ -46,6 +48,7 @@ class Estimate:
     table: tuple[dict[str, Any], ...] = ()
     weak: bool = False
     curved: bool = False
+    at_limit: bool = False
 
     @classmethod
     def nothing(

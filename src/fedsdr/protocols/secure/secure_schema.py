@@ -114,6 +114,13 @@ RESULT = (
         EVERYONE,
         absent=True,
     ),
+    FieldSpec(
+        "at_limit",
+        "bool",
+        "whether there may be more directions than were considered",
+        EVERYONE,
+        absent=True,
+    ),
     *SCORES,
 )
 
