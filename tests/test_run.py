@@ -264,6 +264,7 @@ def test_a_column_without_any_value_cannot_be_filled(rows) -> None:
         run(own_sites(empty, filled=("x2",)), Method(scores="normal"))
 
 
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DimensionLimitWarning")
 def test_ties_between_votes_are_decided_by_the_generator(rows) -> None:
     class Split(OwnSites):
         """Sites of which half vote for one dimension and half for another."""

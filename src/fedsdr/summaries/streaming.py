@@ -202,7 +202,7 @@ def summarize_parts(
             found.append(Summary(n_rows, scatter, between, freedom_squared=squares))
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
-    return found
+    return [one.without_rounding(stream.largest) for one in found]
 
 
 def _group_sums(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.column_spread import ROUNDING
 from fedsdr.summaries.inputs import check_rows
 from fedsdr.summaries.kernels import (
     between_slices,
@@ -15,7 +16,14 @@ from fedsdr.summaries.kernels import (
     rank_polynomials,
     within_pairs,
 )
-from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
+from fedsdr.summaries.slicing import (
+    Kernel,
+    Slices,
+    Target,
+    Weights,
+    is_discrete,
+    weigh,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +191,33 @@ class Summary:
             linear=self.linear / scale[:, None],
         )
 
+    def without_rounding(self, largest: Vector) -> "Summary":
+        """Set the sums of columns that are constant up to rounding to zero.
+
+        Parameters
+        ----------
+        largest : ndarray of shape (n_features,)
+            Largest absolute value of each column.
+
+        Returns
+        -------
+        Summary
+            Summary in which a column has zeros if its standard deviation is no larger
+            than the rounding of its own numbers; how large other columns are does not
+            matter.
+        """
+        deviations = np.sqrt(np.diag(self.scatter) / self.n_rows)
+        constant = deviations <= ROUNDING * largest
+        if not constant.any():
+            return self
+        scatter, between, linear = (
+            np.array(one) for one in (self.scatter, self.between, self.linear)
+        )
+        for matrix in (scatter, between):
+            matrix[constant] = matrix[:, constant] = 0.0
+        linear[constant] = 0.0
+        return replace(self, scatter=scatter, between=between, linear=linear)
+
     def subset(self, index: ArrayLike) -> "Summary":
         """Summarise the same rows with some of the columns.
 
@@ -290,6 +325,7 @@ def summarize(
             f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
         )
     X, y = check_rows(X, y)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     discrete = is_discrete(y, target)
     weights = weigh(
         y,
@@ -298,30 +334,36 @@ def summarize(
         on_degenerate=on_degenerate,
         site=site,
     )
-    centred = centre(X)[0]
+    found = _sums_of(centre(X)[0], weights)
+    return found.without_rounding(largest)
+
+
+def _sums_of(centred: Matrix, weights: Weights) -> Summary:
+    """Compute the sums of centred rows."""
+    n_rows = len(centred)
     # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
     scatter = centred.T @ centred
     ranks = weights.ranks
     if weights.form == "none":
-        return Summary(len(y), scatter, np.zeros_like(scatter))
+        return Summary(n_rows, scatter, np.zeros_like(scatter))
     if weights.form == "pairs":
         between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
         squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
-        return Summary(len(y), scatter, between, freedom_squared=squares)
+        return Summary(n_rows, scatter, between, freedom_squared=squares)
     if weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap, moved = functions.T @ functions, functions.T @ centred
         return Summary(
-            len(y),
+            n_rows,
             scatter,
             moved.T @ moved,
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
-            linear=np.sqrt(len(y)) * moved.T,
+            linear=np.sqrt(n_rows) * moved.T,
         )
     between = between_slices(centred, ranks)
     freedom = float(ranks.max())
-    return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
+    return Summary(n_rows, scatter, between, freedom=freedom, freedom_squared=freedom)
 
 
 def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:

@@ -9,6 +9,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
 
 
@@ -132,6 +133,9 @@ class PaperFedSSIR(Reducer):
         method = self._method()
         generator = random_generator(self.random_state)
         own = self._own_sites(X, y, sites, generator)
+        for rows in own.rows.values():
+            # The protocol has no step in which sites agree on units.
+            rows.check_values(LARGEST)
         run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
         with single_threaded_blas():
             found, self.communication_ = run.fit(own.rows, generator)

@@ -136,6 +136,16 @@ SECURE = Schema(
                 EVERYONE,
             )
         ],
+        [
+            FieldSpec(
+                "is_wide",
+                "bool",
+                "whether some column has numbers too large or too small to be added as "
+                "they are; sites then agree on powers of two first",
+                COORDINATOR,
+                absent=True,
+            )
+        ],
     ),
     *exchange(
         "secure.keys",
@@ -147,6 +157,7 @@ SECURE = Schema(
                 "statistic that is added",
                 EVERYONE,
                 choices=(
+                    "powers",
                     "means",
                     "shapes",
                     "steps",
@@ -160,12 +171,16 @@ SECURE = Schema(
             FieldSpec(
                 "request",
                 "record",
+                "powers of two that columns are divided by, if sites agreed on them; "
                 "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; variables and directions for the second stage; "
                 "otherwise nothing",
                 EVERYONE,
                 fields=(
+                    FieldSpec(
+                        "powers", "array", shape=("d",), dtype="<i8", absent=True
+                    ),
                     CUTS,
                     FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
                     *SCORES,
@@ -216,7 +231,9 @@ SECURE = Schema(
                 "of the columns with gaps; for shapes: of each column count, sum, "
                 "mean, its square, variance, and counts between powers of two; for "
                 "steps: of each column the counts between its cuts, weights of the "
-                "cuts, and weighted steps of the site's normal scores at them",
+                "cuts, and weighted steps of the site's normal scores at them; for "
+                "powers: of each column the whole number nearest to log2 of its "
+                "standard deviation, and 1 unless it is constant",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
