@@ -151,13 +151,13 @@ def test_adding_over_own_sites_equals_a_slow_reference(kernel) -> None:
 
     for name in terms.parts:
         expected = sum(
-            summarize(*parts_of(rows, name), kernel=kernel, target="continuous")
+            summarize(*parts_of(rows, name), kernel=kernel, response="ordered")
             for rows in sites.values()
         )
         assert allclose(found.parts[name], expected), name
     votes = np.zeros(2)
     for rows in sites.values():
-        own = summarize(rows.X, rows.y, kernel=kernel, target="continuous")
+        own = summarize(rows.X, rows.y, kernel=kernel, response="ordered")
         votes[bic_dimension(own.kernel, own.n_rows, 2) - 1] += 1
     np.testing.assert_array_equal(found.votes, votes)
 

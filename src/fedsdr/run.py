@@ -26,7 +26,7 @@ from fedsdr.exceptions import (
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Auto, Bic, Method, Terms, Votes
+from fedsdr.method import Auto, Bic, Method, Terms, Votes, response_type
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
@@ -405,6 +405,7 @@ def report(
     support = np.zeros(len(variables.names), dtype=bool)
     support[np.flatnonzero(gathered.usable)[found.support]] = True
     settings = method.settings()
+    settings["response_type"] = response_type(discrete=variables.discrete)
     powers = gathered.powers
     if powers is None:
         powers = np.zeros(len(variables.names), dtype=np.int64)

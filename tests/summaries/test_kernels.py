@@ -137,11 +137,11 @@ def test_tied_rows_share_the_average_of_their_polynomials(rng):
 def test_smooth_kernel_is_dominated_by_the_covariance(rng):
     X = rng.normal(size=(60, 5))
     for y in (rng.normal(size=60), np.round(3 * rng.normal(size=60)) + 0.5):
-        summary = summarize(X, y, kernel=Smooth(), target="continuous")
+        summary = summarize(X, y, kernel=Smooth(), response="ordered")
         assert np.linalg.eigvalsh(summary.sigma - summary.kernel)[0] > -1e-12
         assert np.linalg.eigvalsh(summary.kernel)[0] > -1e-12
         order = rng.permutation(60)
-        again = summarize(X[order], y[order], kernel=Smooth(), target="continuous")
+        again = summarize(X[order], y[order], kernel=Smooth(), response="ordered")
         assert allclose(summary, again)
 
 

@@ -25,6 +25,8 @@ class SIR(Reducer):
     kernel : str, Slices, Smooth or Pairs, default="slices"
         Estimate of the covariance of E[x | y], see `fedsdr.summaries.summarize`;
         ``Slices(number=10)`` sets the number of slices.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -56,9 +58,16 @@ class SIR(Reducer):
     """
 
     @accept_former_names
-    def __init__(self, n_directions: Any = "bic", *, kernel: Any = "slices") -> None:
+    def __init__(
+        self,
+        n_directions: Any = "bic",
+        *,
+        kernel: Any = "slices",
+        response: str = "auto",
+    ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
+        self.response = response
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Estimate the directions.
@@ -79,7 +88,8 @@ class SIR(Reducer):
             The fitted estimator.
         """
         kernel = read_parameter("kernel", self.kernel)
-        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0))
+        response = read_parameter("response", self.response)
+        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0), response)
         d, variables = self.n_features_in_, sites_sum.variables
         terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
         powers = agree_on_powers(sites_sum, terms)

@@ -365,7 +365,7 @@ class MemoryRows(Rows):
             "X": self.X if kept is None else self.X[kept],
             "y": self.y if kept is None else self.y[kept],
             "kernel": terms.kernel,
-            "target": "classes" if terms.discrete else "continuous",
+            "response": "classes" if terms.discrete else "ordered",
             "on_degenerate": "raise" if strict else "zero",
             "site": self.label,
         }

@@ -18,10 +18,11 @@ from fedsdr.summaries.kernels import (
 )
 from fedsdr.summaries.slicing import (
     Kernel,
+    Response,
     Slices,
-    Target,
     Weights,
     is_discrete,
+    read_response,
     weigh,
 )
 
@@ -246,9 +247,10 @@ def summarize(
     y: Any,
     *,
     kernel: Kernel | None = None,
-    target: Target = "auto",
+    response: Response = "auto",
     on_degenerate: Literal["raise", "zero"] = "raise",
     site: object = None,
+    target: str | None = None,
 ) -> Summary:
     r"""Compute the two sums that one site contributes.
 
@@ -261,7 +263,7 @@ def summarize(
         Covariates: numpy, pandas, polars or Arrow; finite numbers.
     y : array-like of shape (n_rows,)
         Response. Text, booleans and categories are classes, one slice each; for
-        numbers see `target`.
+        numbers see `response`.
     kernel : Smooth, Slices or Pairs, optional
         `Slices` (the default): between-slice covariance (eq2.6a). `Pairs`: sigma minus
         the two-point estimate of the within covariance (eq2.6), which needs no slices
@@ -269,15 +271,17 @@ def summarize(
         place of slice indicators (see `RankPolynomials`), less noisy and without a
         slice size to choose. Each class is a slice of its own, both for `Smooth` and
         for `Slices`.
-    target : {"auto", "continuous", "classes"}, default="auto"
-        Type of a numeric `y`; "auto" treats a few whole values as classes, see
-        `is_discrete`.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What a numeric `y` is taken for; "auto" treats a few whole values as classes,
+        see `is_discrete`.
     on_degenerate : {"raise", "zero"}, default="raise"
         Treatment of a site from whose rows no kernel can be computed: fewer than 4
         rows, constant y, one class, or no class with two rows. "zero" warns and
         keeps the site's covariance with a kernel of zeros.
     site : object, default=None
         Label of the site, for messages.
+    target : str, optional
+        Former name of `response`, until version 0.4.
 
     Returns
     -------
@@ -326,7 +330,7 @@ def summarize(
         )
     X, y = check_rows(X, y)
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
-    discrete = is_discrete(y, target)
+    discrete = is_discrete(y, read_response(response, target))
     weights = weigh(
         y,
         kernel=kernel,
