@@ -72,6 +72,9 @@ SAME = [
     ("tol", 1e-3, 1e-3),
     ("scores", "none", "none"),
     ("scores", " Normal", "normal"),
+    ("response", "auto", "auto"),
+    ("response", " Ordered", "ordered"),
+    ("response", "classes", "classes"),
 ]
 
 
@@ -91,6 +94,7 @@ def test_the_defaults() -> None:
     assert method.kernel == Smooth()
     assert (method.refit, method.standardize, method.tol) == (True, True, 1e-6)
     assert method.scores == "none"
+    assert method.response == "auto"
     with pytest.raises(FrozenInstanceError):
         method.tol = 0.1
 
@@ -153,6 +157,15 @@ def test_the_defaults() -> None:
                 "'normal'?"
             ),
         ),
+        (
+            "response",
+            "class",
+            (
+                "response must be 'auto', 'ordered' or 'classes', got 'class': did you "
+                "mean 'classes'?"
+            ),
+        ),
+        ("response", 3, "response must be 'auto', 'ordered' or 'classes', got 3"),
         ("scores", True, "scores must be 'none' or 'normal', got True"),
         ("scores", None, "scores must be 'none' or 'normal', got None"),
     ],
@@ -297,6 +310,7 @@ def test_settings_say_every_parameter() -> None:
         "standardize": True,
         "tol": 1e-6,
         "scores": "none",
+        "response": "auto",
     }
 
 

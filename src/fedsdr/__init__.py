@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import (
     CurvatureWarning,
+    DimensionLimitWarning,
     DisagreementWarning,
     InputError,
     SiteError,
@@ -71,6 +72,7 @@ __all__ = [
     "Bic",
     "ConvergenceWarning",
     "CurvatureWarning",
+    "DimensionLimitWarning",
     "DisagreementWarning",
     "FedPCA",
     "FedSSIR",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConvergenceWarning",
     "CurvatureWarning",
+    "DimensionLimitWarning",
     "DisagreementWarning",
     "InputError",
     "Refusal",
@@ -116,6 +117,10 @@ class CurvatureWarning(UserWarning):
 
 class DisagreementWarning(UserWarning):
     """Sites do not agree with the result of all sites together."""
+
+
+class DimensionLimitWarning(UserWarning):
+    """All directions that were considered were accepted; there may be more."""
 
 
 class WeakSignalWarning(UserWarning):

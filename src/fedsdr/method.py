@@ -13,7 +13,7 @@ from typing import Any
 
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.kernels import MAX_DEGREE
-from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth
+from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth, read_response
 
 __all__ = [
     "FORMER",
@@ -321,6 +321,12 @@ class Method:
         "normal": every column is replaced by normal scores before anything else is
         computed, from quantiles that all sites agree on; see `fedsdr.normal_scores`.
         Coefficients then refer to the scores.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for. "ordered": numbers, of which neighbours are alike.
+        "classes": each value by itself, without an order. "auto": classes if y is text,
+        truth values or categories, or if it has only whole numbers, at most 10
+        different ones, and at most half as many as rows; otherwise ordered. In a study,
+        where nobody sees all rows, "auto" goes by the declared type of the target.
 
     Notes
     -----
@@ -335,6 +341,7 @@ class Method:
     standardize: bool = True
     tol: float = 1e-6
     scores: str = "none"
+    response: str = "auto"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -399,6 +406,22 @@ class Method:
         }
 
 
+def response_type(*, discrete: bool) -> str:
+    """Return the value of `response` that says what y was taken for.
+
+    Parameters
+    ----------
+    discrete : bool
+        Whether y holds classes.
+
+    Returns
+    -------
+    {"ordered", "classes"}
+        The value.
+    """
+    return "classes" if discrete else "ordered"
+
+
 def rule_text(rule: Any) -> str:
     """Write a rule or a kernel as text, with its parameters.
 
@@ -459,6 +482,8 @@ def read_parameter(name: str, value: Any) -> Any:
         return bool(value)
     if name == "scores":
         return _read_scores(value)
+    if name == "response":
+        return read_response(value)
     return _share("tol", value)
 
 

@@ -7,7 +7,7 @@ of numbers (`Question.pack`, `Question.unpack`). A new sum is one more class her
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ from fedsdr.normal_scores import (
 )
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
+from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import CODES, Expected, other_units
 from fedsdr.summaries.summary import Summary
@@ -40,6 +41,8 @@ LARGEST_COEFFICIENT = 1e12
 MOST_DIRECTIONS = 20
 # Variables times directions of a profile: its matrices are as large squared.
 LARGEST_PROFILE = 5000
+# Larger than the power of any number.
+LARGEST_POWER = 1100
 # Scales of columns: far beyond those of any unit.
 LARGEST_SCALE = 1e150
 
@@ -141,6 +144,10 @@ class Adder(Protocol):
     def variables(self) -> Variables:
         """Names of the columns and type of the response."""
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether some site has numbers too large or too small to compute with."""
+
     def __call__(self, question: Question[Sum]) -> Sum:
         """Ask all sites one question.
 
@@ -157,6 +164,57 @@ class Adder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnPowers(Question[Matrix]):
+    """Powers of two near the standard deviations of the columns, to agree on units.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    """
+
+    name: ClassVar[str] = "powers"
+    terms: Terms
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: two per column."""
+        return 2 * self.terms.n_features
+
+    def compute(self, rows: Rows) -> Matrix:
+        """Measure the columns of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (2, n_features)
+            Whole number nearest to the logarithm (to base 2) of each column's standard
+            deviation, 0 if it is constant here; then 1 for every column that is not.
+        """
+        spread = rows.measured
+        return np.array([spread.powers, spread.varies], dtype=np.float64)
+
+    def unpack(self, vector: Vector) -> Matrix:
+        """Read summed powers.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        ndarray of shape (2, n_features)
+            Sums over all sites.
+        """
+        return vector.reshape(2, -1)
+
+
+@dataclass(frozen=True, slots=True)
 class GapTotals(Question[Vector]):
     """Counts and sums of the values that are not missing, in columns with gaps.
 
@@ -164,10 +222,13 @@ class GapTotals(Question[Vector]):
     ----------
     places : tuple of int
         Indices of these columns.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by first.
     """
 
     name: ClassVar[str] = "means"
     places: tuple[int, ...]
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -187,7 +248,18 @@ class GapTotals(Question[Vector]):
         ndarray of shape (2 * n_columns,)
             Number of values of each column, then their sums.
         """
+        rows.rescale(self.powers)
         return rows.totals(self.places)
+
+    def request(self) -> dict[str, Any]:
+        """Return the powers, if columns are rescaled.
+
+        Returns
+        -------
+        dict
+            Dictionary with the key "powers", or none.
+        """
+        return _powers_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +270,13 @@ class ColumnShapes(Question[Matrix]):
     ----------
     terms : Terms
         Terms that all parties agreed on.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by first.
     """
 
     name: ClassVar[str] = "shapes"
     terms: Terms
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -221,7 +296,18 @@ class ColumnShapes(Question[Matrix]):
         ndarray of shape (N_DESCRIBED, n_features)
             Description, see `fedsdr.normal_scores.describe`.
         """
+        rows.rescale(self.powers)
         return describe(rows.held)
+
+    def request(self) -> dict[str, Any]:
+        """Return the powers, if columns are rescaled.
+
+        Returns
+        -------
+        dict
+            Dictionary with the key "powers", or none.
+        """
+        return _powers_of(self)
 
     def unpack(self, vector: Vector) -> Matrix:
         """Read summed descriptions.
@@ -249,11 +335,14 @@ class ScoreSteps(Question[Matrix]):
         Terms that all parties agreed on.
     cuts : ndarray of shape (n_features, N_CUTS)
         Cuts of each column, which do not decrease.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by first.
     """
 
     name: ClassVar[str] = "steps"
     terms: Terms
     cuts: Matrix
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -273,6 +362,7 @@ class ScoreSteps(Question[Matrix]):
         ndarray of shape (n_features, N_STEPPED)
             Counts and steps, see `fedsdr.normal_scores.score_steps`.
         """
+        rows.rescale(self.powers)
         counts = np.zeros((self.terms.n_features, N_CUTS + 1))
         for X in rows.held():
             counts += count_between(X, self.cuts)
@@ -294,14 +384,14 @@ class ScoreSteps(Question[Matrix]):
         return vector.reshape(-1, N_STEPPED)
 
     def request(self) -> dict[str, Any]:
-        """Return the cuts.
+        """Return the cuts, and the powers if columns are rescaled.
 
         Returns
         -------
         dict
-            Dictionary with the key "cuts".
+            Dictionary with the key "cuts", and "powers" or not.
         """
-        return {"cuts": self.cuts}
+        return {**_powers_of(self), "cuts": self.cuts}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,6 +428,8 @@ class MomentsOf(Question[MomentSums]):
         Values that the gaps are filled with.
     scores : NormalScores, optional
         Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by before all else.
     """
 
     name: ClassVar[str] = "moments"
@@ -345,6 +437,7 @@ class MomentsOf(Question[MomentSums]):
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -364,7 +457,8 @@ class MomentsOf(Question[MomentSums]):
         MomentSums
             Moments of the site.
         """
-        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
+        rows.warn_if_far(self.powers)
+        prepare_rows(rows, self)
         summaries = rows.summarize_parts(self.terms)
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
@@ -416,14 +510,15 @@ class MomentsOf(Question[MomentSums]):
         return MomentSums(parts, np.rint(vector[len(parts) * length :]))
 
     def request(self) -> dict[str, Any]:
-        """Return the values for gaps and the scores, if the study has any.
+        """Return powers, values for gaps and scores, if there are any.
 
         Returns
         -------
         dict
-            Dictionary with the keys "means", "points" and "scores", or some of them.
+            Dictionary with the keys "powers", "means", "points" and "scores", or some
+            of them.
         """
-        return _preparation(self.fills, self.scores)
+        return _preparation(self)
 
     @property
     def _part_length(self) -> int:
@@ -451,6 +546,8 @@ class CandidateErrors(Question[Vector]):
         Values that the gaps are filled with.
     scores : NormalScores, optional
         Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by before all else.
     """
 
     name: ClassVar[str] = "errors"
@@ -459,6 +556,7 @@ class CandidateErrors(Question[Vector]):
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -478,7 +576,7 @@ class CandidateErrors(Question[Vector]):
         ndarray of shape (n_candidates,)
             Mean squared errors.
         """
-        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
+        prepare_rows(rows, self)
         return rows.errors(self.terms, self.bases)
 
     def request(self) -> dict[str, Any]:
@@ -489,7 +587,7 @@ class CandidateErrors(Question[Vector]):
         dict
             Dictionary with the key "bases" and those of `MomentsOf.request`.
         """
-        return {**_preparation(self.fills, self.scores), "bases": list(self.bases)}
+        return {**_preparation(self), "bases": list(self.bases)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -514,6 +612,8 @@ class AgreementOf(Question[Vector]):
         Values that the gaps are filled with.
     scores : NormalScores, optional
         Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by before all else.
     """
 
     name: ClassVar[str] = "agreement"
@@ -525,6 +625,7 @@ class AgreementOf(Question[Vector]):
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -544,7 +645,7 @@ class AgreementOf(Question[Vector]):
         ndarray of shape (n_codes,)
             1 for every code that applies, in the order of `CODES`.
         """
-        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
+        prepare_rows(rows, self)
         found = rows.agreement(self.terms, self.columns, self.scale, self.expected)
         n_units = other_units(rows.variances(), self.variances)
         found["UNITS"] = n_units > 0
@@ -564,7 +665,7 @@ class AgreementOf(Question[Vector]):
             and those of `MomentsOf.request`.
         """
         return {
-            **_preparation(self.fills, self.scores),
+            **_preparation(self),
             "columns": self.columns,
             "scale": self.scale,
             "basis": self.expected.basis,
@@ -593,6 +694,8 @@ class SpreadOf(Question[Vector]):
         Values that the gaps are filled with.
     scores : NormalScores, optional
         Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by before all else.
     """
 
     name: ClassVar[str] = "spread"
@@ -603,6 +706,7 @@ class SpreadOf(Question[Vector]):
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -625,7 +729,7 @@ class SpreadOf(Question[Vector]):
             that is not. Other units are found without digits; with them, sums of
             variances and of logarithms would determine the variances of two sites.
         """
-        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
+        prepare_rows(rows, self)
         variances = rows.variances()
         varies = variances > 0.0
         logarithms = np.rint(np.log2(np.where(varies, variances, 1.0)))
@@ -642,7 +746,7 @@ class SpreadOf(Question[Vector]):
             `MomentsOf.request`.
         """
         chosen = {"columns": self.columns, "scale": self.scale, "sigma": self.sigma}
-        return {**_preparation(self.fills, self.scores), **chosen}
+        return {**_preparation(self), **chosen}
 
 
 @dataclass(frozen=True, eq=False)
@@ -669,6 +773,8 @@ class ProfileOf(Question[Profile]):
         Values that the gaps are filled with.
     scores : NormalScores, optional
         Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by before all else.
     """
 
     name: ClassVar[str] = "profile"
@@ -681,6 +787,7 @@ class ProfileOf(Question[Profile]):
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
     @property
     def n_values(self) -> int:
@@ -719,7 +826,7 @@ class ProfileOf(Question[Profile]):
         Profile
             Sums of the site.
         """
-        prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
+        prepare_rows(rows, self)
         return rows.profile(
             self.terms, self.columns, self.scale, self.basis, self.common, self.target
         )
@@ -792,7 +899,7 @@ class ProfileOf(Question[Profile]):
             "common" and "n_rows", for a target "weight" and "sigma", and those of
             `MomentsOf.request`.
         """
-        found = _preparation(self.fills, self.scores)
+        found = _preparation(self)
         found |= {"columns": self.columns, "scale": self.scale, "basis": self.basis}
         if self.common is not None:
             found |= {
@@ -833,37 +940,61 @@ def read_question(
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
     rest = dict(request)
+    if name == ColumnPowers.name and not rest:
+        return ColumnPowers(terms)
+    powers = _read_powers(rest, terms.n_features)
     if name == ColumnShapes.name and terms.scored and not rest:
-        return ColumnShapes(terms)
+        return ColumnShapes(terms, powers)
     if name == ScoreSteps.name and terms.scored and set(rest) == {"cuts"}:
         shape = (terms.n_features, N_CUTS)
-        return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST))
+        return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST), powers)
     # Means of a study with scores are computed from the shapes.
     if name == GapTotals.name and places and not terms.scored and not rest:
-        return GapTotals(places)
+        return GapTotals(places, powers)
     fills = _read_fills(rest, len(places)) if places else None
     scores = _read_scores(rest, terms.n_features) if terms.scored else None
+    question: Any = None
     if name == MomentsOf.name and not rest:
-        return MomentsOf(terms, places, fills, scores)
-    if name == CandidateErrors.name and terms.validation_fraction > 0.0:
-        return CandidateErrors(terms, _read_bases(rest, terms), places, fills, scores)
-    if name == AgreementOf.name and terms.max_profiles:
-        return _read_agreement(rest, terms, places, fills, scores)
-    if name == SpreadOf.name and terms.max_profiles:
-        return _read_spread(rest, terms, places, fills, scores)
-    if name == ProfileOf.name and terms.max_profiles:
-        return _read_profile(rest, terms, places, fills, scores)
-    raise Refusal("MALFORMED", "the study does not ask for such a sum")
+        question = MomentsOf(terms)
+    elif name == CandidateErrors.name and terms.validation_fraction > 0.0:
+        question = CandidateErrors(terms, _read_bases(rest, terms))
+    elif name == AgreementOf.name and terms.max_profiles:
+        question = _read_agreement(rest, terms)
+    elif name == SpreadOf.name and terms.max_profiles:
+        question = _read_spread(rest, terms)
+    elif name == ProfileOf.name and terms.max_profiles:
+        question = _read_profile(rest, terms)
+    if question is None:
+        raise Refusal("MALFORMED", "the study does not ask for such a sum")
+    return replace(question, places=places, fills=fills, scores=scores, powers=powers)
 
 
-def prepare_rows(
-    rows: Rows,
-    terms: Terms,
-    places: Sequence[int],
-    fills: Vector | None,
-    scores: NormalScores | None,
-) -> None:
-    """Fill gaps and score columns of one site's rows, if the study does so.
+class AboutColumns(Protocol):
+    """A question about columns that are rescaled, filled and scored first."""
+
+    @property
+    def terms(self) -> Terms:
+        """Terms that all parties agreed on."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Indices of the columns with gaps."""
+
+    @property
+    def fills(self) -> Vector | None:
+        """Values for the gaps of each of these columns."""
+
+    @property
+    def scores(self) -> NormalScores | None:
+        """Scores that the columns are replaced by."""
+
+    @property
+    def powers(self) -> Powers | None:
+        """Powers of two that the columns are divided by."""
+
+
+def prepare_rows(rows: Rows, question: AboutColumns) -> None:
+    """Rescale columns, fill gaps and score columns, if the question says so.
 
     Every question about the columns of a fit starts with this.
 
@@ -871,27 +1002,40 @@ def prepare_rows(
     ----------
     rows : Rows
         Rows of the site.
-    terms : Terms
-        Terms that all parties agreed on.
-    places : sequence of int
-        Indices of the columns with gaps.
-    fills : ndarray of shape (n_places,) or None
-        Value for the gaps of each of these columns.
-    scores : NormalScores or None
-        Scores that the columns are replaced by.
+    question : AboutColumns
+        Question with powers, fills and scores, each of which may be None.
     """
-    if fills is not None:
-        rows.fill(places, fills)
-    rows.score(scores)
-    if fills is not None or scores is not None:
-        rows.check(terms)
+    rows.rescale(question.powers)
+    if question.fills is not None:
+        rows.fill(question.places, question.fills)
+    rows.score(question.scores)
+    if question.fills is not None or question.scores is not None:
+        rows.check(question.terms, largest=LARGEST)
 
 
-def _preparation(fills: Vector | None, scores: NormalScores | None) -> dict[str, Any]:
-    found: dict[str, Any] = {} if fills is None else {"means": fills}
+def _powers_of(question: Any) -> dict[str, Any]:
+    return {} if question.powers is None else {"powers": question.powers}
+
+
+def _preparation(question: AboutColumns) -> dict[str, Any]:
+    found = _powers_of(question)
+    if question.fills is not None:
+        found["means"] = question.fills
+    scores = question.scores
     if scores is not None:
         found |= {"points": scores.points, "scores": scores.scores}
     return found
+
+
+def _read_powers(rest: dict[str, Any], n_features: int) -> Powers | None:
+    if "powers" not in rest:
+        return None
+    powers = rest.pop("powers")
+    if not isinstance(powers, np.ndarray) or powers.dtype != np.int64:
+        raise Refusal("MALFORMED")
+    if powers.shape != (n_features,) or not (np.abs(powers) <= LARGEST_POWER).all():
+        raise Refusal("MALFORMED")
+    return powers
 
 
 def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
@@ -955,27 +1099,15 @@ def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
     return columns, scale
 
 
-def _read_spread(
-    rest: dict[str, Any],
-    terms: Terms,
-    places: tuple[int, ...],
-    fills: Vector | None,
-    scores: NormalScores | None,
-) -> SpreadOf:
+def _read_spread(rest: dict[str, Any], terms: Terms) -> SpreadOf:
     columns, scale = _read_selected(rest, terms)
     sigma = _read_covariance(rest.pop("sigma", None), columns.size)
     if rest:
         raise Refusal("MALFORMED")
-    return SpreadOf(terms, columns, scale, sigma, places, fills, scores)
+    return SpreadOf(terms, columns, scale, sigma)
 
 
-def _read_agreement(
-    rest: dict[str, Any],
-    terms: Terms,
-    places: tuple[int, ...],
-    fills: Vector | None,
-    scores: NormalScores | None,
-) -> AgreementOf:
+def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
     columns, scale = _read_selected(rest, terms)
     basis, shares = rest.pop("basis", None), rest.pop("shares", None)
     if not _is_basis(basis, columns.size) or not basis.shape[1]:
@@ -985,19 +1117,10 @@ def _read_agreement(
     variances = rest.pop("variances", None)
     if rest or not _is_array(variances, (terms.n_features,)):
         raise Refusal("MALFORMED")
-    expected = Expected(basis, shares)
-    return AgreementOf(
-        terms, columns, scale, expected, variances, places, fills, scores
-    )
+    return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
 
 
-def _read_profile(
-    rest: dict[str, Any],
-    terms: Terms,
-    places: tuple[int, ...],
-    fills: Vector | None,
-    scores: NormalScores | None,
-) -> ProfileOf:
+def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:
     columns, scale = _read_selected(rest, terms)
     basis = rest.pop("basis", None)
     if not _is_basis(basis, columns.size) or not basis.shape[1]:
@@ -1013,9 +1136,7 @@ def _read_profile(
             weight, _read_covariance(rest.pop("sigma", None), columns.size)
         )
     common = _read_common(rest, terms, basis.shape[1]) if rest else None
-    return ProfileOf(
-        terms, columns, scale, basis, common, target, places, fills, scores
-    )
+    return ProfileOf(terms, columns, scale, basis, common, target)
 
 
 def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:

@@ -20,6 +20,9 @@ SHOWN = 5
 #: What is said instead of variables and coefficients that may be noise.
 NOTHING = "no direction was found: even the first cannot be distinguished from noise"
 
+#: What is said if a rule accepted the largest dimension that it considered.
+AT_LIMIT = "all directions that were considered were accepted: raise max_directions"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
@@ -68,6 +71,9 @@ class Result:
         Selected variables that others could replace as far as the data can tell, with
         these others, the most plausible first: near-twins of the variable. Variables
         that have none are not in it. See `fedsdr.estimation.stand_ins`.
+    at_limit : bool
+        Whether all directions that were considered were accepted, so that there may be
+        more of them.
     """
 
     feature_names: tuple[str, ...]
@@ -89,6 +95,7 @@ class Result:
     weak: bool = False
     scores: NormalScores | None = None
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    at_limit: bool = False
 
     @property
     def found_nothing(self) -> bool:
@@ -202,6 +209,8 @@ class Result:
             f"{chosen} in {self.n_directions} direction(s)",
             f"share of variance that y explains: {shares}",
         ]
+        if self.at_limit:
+            facts.append(AT_LIMIT)
         if self.scores is not None:
             facts.append("coefficients are those of normal scores of the variables")
         return lines, [*facts, *self.describe_stand_ins()]
@@ -238,11 +247,10 @@ class Result:
             JSON text. Numbers keep all their digits.
         """
         fields = {"format": FORMAT, **asdict(self)}
-        if self.scores is None:
-            # A reader of version 0.2 does not know the field, nor the next one.
-            del fields["scores"]
-        if not self.stand_ins:
-            del fields["stand_ins"]
+        # A reader of version 0.2 does not know these fields.
+        for name in ("scores", "stand_ins", "at_limit"):
+            if not fields[name]:
+                del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
         if path is not None:
             with explained(f"cannot write {path}"):
@@ -262,7 +270,8 @@ class Result:
         -------
         Result
             Result that is equal in every field. Files of earlier versions have no
-            `weak`, which is then False, and no `stand_ins`, which are then empty.
+            `weak` and no `at_limit`, which are then False, and no `stand_ins`, which
+            are then empty.
         """
         text = str(source)
         if isinstance(source, Path) or not text.lstrip().startswith("{"):

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.data.names import enumerate_names
 from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
@@ -20,17 +21,19 @@ from fedsdr.estimation.site_likelihood import estimate_by_site
 from fedsdr.estimation.stand_ins import find_stand_ins
 from fedsdr.exceptions import (
     CurvatureWarning,
+    DimensionLimitWarning,
     DisagreementWarning,
     InputError,
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Auto, Method, Terms
+from fedsdr.method import Auto, Bic, Method, Terms, Votes, response_type
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
     AgreementOf,
     CandidateErrors,
+    ColumnPowers,
     ColumnShapes,
     GapTotals,
     MomentsOf,
@@ -41,9 +44,12 @@ from fedsdr.questions import (
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
+from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import CODES, Expected
 
+# Powers of two beyond which squares of numbers are not computed.
+EXTREME = 150
 # Share of the sites from which "only some of the directions" is a finding.
 MOSTLY = 0.9
 
@@ -59,11 +65,13 @@ class Gathered:
     usable : ndarray of bool, shape (n_features,)
         Columns that vary at some site.
     scale : ndarray of shape (n_features,)
-        Divisor of each column.
+        Divisor of each column, after it has been divided by the power of two.
     fills : ndarray or None
         Values that gaps were filled with, in the order of `Variables.filled`.
     scores : NormalScores or None, default=None
         Scores that the columns were replaced by.
+    powers : ndarray of int, shape (n_features,), or None, default=None
+        Powers of two that the columns were divided by first.
     """
 
     evidence: Evidence
@@ -71,6 +79,7 @@ class Gathered:
     scale: Vector
     fills: Vector | None
     scores: NormalScores | None = None
+    powers: Powers | None = None
 
 
 def run(
@@ -100,6 +109,10 @@ def run(
         gathered = gather(adder, method)
         selection = select(gathered.evidence, method, generator)
         found = estimate(adder, method, gathered, selection)
+        weak = selection.weak or found.weak
+        if not weak and reaches_limit(adder, method, gathered, found):
+            warn_of_limit(found.directions.shape[1], method)
+            found = replace(found, at_limit=True)
         return report(adder, method, gathered, selection, found)
 
 
@@ -120,10 +133,12 @@ def gather(adder: Adder, method: Method) -> Gathered:
     """
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
-    fills, scores = _agree_on_rows(adder, terms, places)
-    sums = adder(MomentsOf(terms, places, fills, scores))
+    powers = agree_on_powers(adder, terms, standardize=method.standardize)
+    fills, scores = _agree_on_rows(adder, terms, places, powers)
+    sums = adder(MomentsOf(terms, places, fills, scores, powers))
     variances = np.diag(sums.parts["total"].sigma)
-    usable = variances > 1e-28 * variances.max(initial=0.0)
+    # Sites send zeros for a column that is constant up to rounding.
+    usable = variances > 0.0
     if not usable.any():
         raise InputError(
             "every column of X is constant at every site: there is nothing to reduce"
@@ -132,7 +147,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
 
     def ask_errors(bases: Sequence[Matrix]) -> Vector:
         candidates = [_in_units(basis, usable, scale) for basis in bases]
-        return adder(CandidateErrors(terms, candidates, places, fills, scores))
+        return adder(CandidateErrors(terms, candidates, places, fills, scores, powers))
 
     scaled = {
         name: part.subset(usable).scaled(scale[usable])
@@ -149,7 +164,44 @@ def gather(adder: Adder, method: Method) -> Gathered:
         fitting=scaled.get("fitting"),
         errors=ask_errors if terms.validation_fraction else None,
     )
-    return Gathered(evidence, usable, scale, fills, scores)
+    return Gathered(evidence, usable, scale, fills, scores, powers)
+
+
+def agree_on_powers(
+    adder: Adder, terms: Terms, *, standardize: bool = True
+) -> Powers | None:
+    """Agree on powers of two by which columns are divided, if numbers need it.
+
+    Parameters
+    ----------
+    adder : Adder
+        Function that computes sums over the sites.
+    terms : Terms
+        Terms that all parties agreed on.
+    standardize : bool, default=True
+        Whether columns are put on a common scale; otherwise they keep their units.
+
+    Returns
+    -------
+    ndarray of int, shape (n_features,), or None
+        Average over the sites of the power of two nearest to a column's standard
+        deviation. None if no site has columns far from 1, which are all squares of
+        numbers that can be computed, and added under masks, as they are.
+    """
+    if not adder.is_wide:
+        return None
+    sums, counts = adder(ColumnPowers(terms))
+    powers = np.rint(sums / np.maximum(np.rint(counts), 1.0)).astype(np.int64)
+    if standardize:
+        return powers
+    extreme = np.flatnonzero(np.abs(powers) > EXTREME)
+    if extreme.size:
+        listed = enumerate_names([repr(adder.variables.names[j]) for j in extreme])
+        raise InputError(
+            "with standardize=False columns keep their units, and squares of the "
+            f"numbers of {listed} cannot be computed: rescale them, or standardize"
+        )
+    return None
 
 
 def estimate(
@@ -188,21 +240,18 @@ def estimate(
     variables = adder.variables
     terms, places = method.terms(variables), variables.filled_places
 
-    scale, fills, scores = gathered.scale[columns], gathered.fills, gathered.scores
+    scale = gathered.scale[columns]
+    prepared = (places, gathered.fills, gathered.scores, gathered.powers)
 
     def ask(
         basis: Matrix, common: Common | None, target: PooledCovariance | None
     ) -> Profile:
-        return adder(
-            ProfileOf(
-                terms, columns, scale, basis, common, target, places, fills, scores
-            )
-        )
+        return adder(ProfileOf(terms, columns, scale, basis, common, target, *prepared))
 
     usual = np.zeros(len(variables.names))
 
     def ask_spread(sigma: Matrix) -> Vector:
-        spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills, scores))
+        spread = adder(SpreadOf(terms, columns, scale, sigma, *prepared))
         logarithms, counts = np.split(spread[2:], 2)
         usual[:] = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
         return spread
@@ -226,9 +275,7 @@ def estimate(
         expected = Expected(
             found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
         )
-        counts = adder(
-            AgreementOf(terms, columns, scale, expected, usual, places, fills, scores)
-        )
+        counts = adder(AgreementOf(terms, columns, scale, expected, usual, *prepared))
         warn_of_disagreement(counts, total.n_sites)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
@@ -245,6 +292,57 @@ def estimate(
             CurvatureWarning,
         )
     return found
+
+
+def reaches_limit(
+    adder: Adder, method: Method, gathered: Gathered, found: Estimate
+) -> bool:
+    """Return whether a rule accepted the largest dimension that it considered.
+
+    Parameters
+    ----------
+    adder : Adder
+        Adder, which knows whether y holds classes.
+    method : Method
+        Parameters of the fit.
+    gathered : Gathered
+        Sums over all sites.
+    found : Estimate
+        Directions.
+
+    Returns
+    -------
+    bool
+        True if there may be more directions. False if K was given as a number, and if
+        there cannot be more: as many as columns, or as the sites' classes allow.
+    """
+    rule, total = method.n_directions, gathered.evidence.total
+    if not isinstance(rule, Auto | Bic | Votes):
+        return False
+    possible = float(total.n_features)
+    if adder.variables.discrete and total.freedom:
+        possible = min(possible, total.freedom)
+    k = found.directions.shape[1]
+    return k == rule.max_directions and k < possible
+
+
+def warn_of_limit(n_directions: int, method: Method) -> None:
+    """Warn that there may be more directions than were considered.
+
+    Parameters
+    ----------
+    n_directions : int
+        Number of directions found.
+    method : Method
+        Parameters of the fit.
+    """
+    rule = type(method.n_directions).__name__
+    warn_user(
+        f"all {n_directions} direction(s) that were considered were accepted, so there "
+        f"may be more: raise max_directions, n_directions={rule}(max_directions="
+        f"{n_directions + 3}), or give the number of directions",
+        DimensionLimitWarning,
+    )
 
 
 def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
@@ -310,15 +408,26 @@ def report(
     support = np.zeros(len(variables.names), dtype=bool)
     support[np.flatnonzero(gathered.usable)[found.support]] = True
     settings = method.settings()
+    settings["response_type"] = response_type(discrete=variables.discrete)
+    powers = gathered.powers
+    if powers is None:
+        powers = np.zeros(len(variables.names), dtype=np.int64)
     if gathered.fills is not None:
-        values = gathered.fills.tolist()
+        own = powers[list(variables.filled_places)]
+        values = np.ldexp(gathered.fills, own).tolist()
         settings["filled_with"] = dict(zip(variables.filled, values, strict=True))
     solution = selection.solution
     table = (*selection.table, *found.table)
     if not found.support.size:
         table = tuple(map(_not_chosen, table))
-    directions = _in_units(found.directions, gathered.usable, gathered.scale)
     weak = selection.weak or found.weak
+    scores, scale = gathered.scores, gathered.scale
+    if scores is not None:
+        # Scores have no units; the values that they belong to have.
+        scores = NormalScores(np.ldexp(scores.points, powers[:, None]), scores.scores)
+    else:
+        scale = np.ldexp(scale, powers)
+    directions = _in_units(found.directions, gathered.usable, scale)
     return Result(
         feature_names=variables.names,
         directions=orthonormal(directions),
@@ -332,12 +441,13 @@ def report(
         n_iter=max(solution.n_iter, 1),
         n_rows=total.n_rows,
         n_sites=total.n_sites,
-        scale=gathered.scale,
+        scale=scale,
         validation=table,
         settings=settings,
         provenance=provenance(),
         weak=weak,
-        scores=gathered.scores,
+        at_limit=found.at_limit,
+        scores=scores,
         stand_ins={} if weak else _stand_ins(adder, gathered, selection, found),
     )
 
@@ -369,16 +479,17 @@ def provenance() -> dict[str, str]:
 
 
 def _agree_on_rows(
-    adder: Adder, terms: Terms, places: tuple[int, ...]
+    adder: Adder, terms: Terms, places: tuple[int, ...], powers: Powers | None
 ) -> tuple[Vector | None, NormalScores | None]:
     """Compute the values for gaps, and the scores of the columns, if needed."""
     if not terms.scored:
-        return _pooled_means(adder(GapTotals(places))) if places else None, None
-    described = adder(ColumnShapes(terms))
+        totals = adder(GapTotals(places, powers)) if places else None
+        return None if totals is None else _pooled_means(totals), None
+    described = adder(ColumnShapes(terms, powers))
     totals = np.ravel(described[:2, list(places)])
     fills = _pooled_means(totals) if places else None
     cuts = place_cuts(described)
-    return fills, agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
+    return fills, agree_on_scores(cuts, adder(ScoreSteps(terms, cuts, powers)))
 
 
 def _pooled_means(totals: Vector) -> Vector:

@@ -48,10 +48,11 @@ def test_no_covariance_kernel_or_row_count_is_recovered(
         own = summarize(X, y, kernel=Smooth())
         upper = np.triu_indices(D)
         # A site of 40 rows has ten of the twelve functions.
-        linear = np.zeros((D, 12))
+        linear = np.zeros((D, 13))
         linear[:, : own.linear.shape[1]] = own.linear
+        linear[:, -1] = own.products
         matrices = (own.scatter[upper], own.between[upper], linear.ravel())
-        truth = np.concatenate(matrices)
+        truth = np.concatenate([*matrices, [own.response_square]])
         assert abs(read[0] - own.n_rows) > 1.0
         # Not even a trend: large entries of the truth are not large in what is read.
         assert stats.spearmanr(read[4:], truth).pvalue > 1e-4

@@ -270,6 +270,8 @@ def test_a_check_looks_into_the_ledger(run, files) -> None:
 def test_units_that_cannot_be_added_are_found(run, files) -> None:
     rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
     files.write_rows("north", "csv", rows.assign(x0=rows["x0"] * 1e-9))
+    assert run("site", "check", files.site_file("north")).exit_code == 0
+    files.write_study(model={"standardize": False})
     outcome = run("site", "check", files.site_file("north"))
     assert outcome.exit_code == 1
     assert "smaller units" in outcome.stderr

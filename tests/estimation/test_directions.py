@@ -63,6 +63,23 @@ def test_orthonormal_keeps_the_span_zero_rows_and_tiny_units(rng) -> None:
     assert subspace_distance(basis, directions) < 1e-12
 
 
+@pytest.mark.parametrize("ratio", [1e5, 1e20, 1e100])
+def test_orthonormal_is_accurate_in_rows_of_any_size(rng, ratio) -> None:
+    plain = np.linalg.qr(rng.normal(size=(7, 3)))[0]
+    scale = ratio ** np.linspace(-0.5, 0.5, 7)
+    basis = orthonormal(plain / scale[:, None])
+    np.testing.assert_allclose(basis.T @ basis, np.eye(3), atol=1e-13)
+    assert subspace_distance(basis * scale[:, None], plain) < 1e-11
+
+
+def test_rows_that_unit_columns_cannot_hold_are_kept(rng) -> None:
+    plain = rng.normal(size=(5, 2))
+    scale = 10.0 ** np.array([-300, -100, 0, 100, 300])
+    basis = orthonormal(plain / scale[:, None])
+    assert basis.all()
+    assert subspace_distance(basis * scale[:, None], plain) < 1e-12
+
+
 @pytest.fixture
 def total(rng) -> Summary:
     X = rng.normal(size=(600, 25))

@@ -33,6 +33,19 @@ ROUNDED_TOLERANCE = 1e-6
 UNSTABLE = ("data/communities/default",)
 SLOW = ("data/communities/default",)
 
+# The noise floor of pairs is zero, and version 0.1 took that for "nothing is above it":
+# it warned of a weak signal, always. The directions are the same.
+FALSE_ALARMS = {
+    f"rules/setting{setting}/{case}"
+    for setting in (1, 3)
+    for case in (
+        "pairs/sums",
+        "pairs/secure",
+        "classes-pairs/sums",
+        "pairs-second-penalty/sums",
+    )
+}
+
 EXACT = ("n_directions", "shape", "rows", "support")
 RELATIVE = ("eigenvalues", "penalties", "penalty")
 OURS = {"ConvergenceWarning", "SiteWarning", "WeakSignalWarning"}
@@ -98,4 +111,5 @@ def test_answers_as_before(name):
         assert ours.shape == theirs.shape, key
         assert (np.abs(ours - theirs) <= tol * size).all(), key
     kinds = {warning.category.__name__ for warning in caught}
-    assert sorted(kinds & OURS) == known["warnings"]
+    warned = [] if name in FALSE_ALARMS else known["warnings"]
+    assert sorted(kinds & OURS) == warned

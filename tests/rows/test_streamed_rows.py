@@ -216,7 +216,7 @@ def test_rows_of_another_study(terms, columns, words, rng) -> None:
             rows.check(terms, columns)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200, -1e200])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e306, -1e306])
 def test_values_that_cannot_be_summed(bad, rng) -> None:
     for place in ("X", "y"):
         X, y = rng.normal(size=(9, 3)), rng.normal(size=9)
@@ -225,7 +225,7 @@ def test_values_that_cannot_be_summed(bad, rng) -> None:
         else:
             y[7] = bad
         for rows in twins(X, y, 4):
-            with pytest.raises(InputError, match="larger than 1e100"):
+            with pytest.raises(InputError, match=r"larger than 1e\+305"):
                 rows.check(Terms(3))
 
 

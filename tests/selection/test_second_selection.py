@@ -64,8 +64,9 @@ def test_what_noise_variables_gain_is_a_chi_square(noise: float, link) -> None:
         regression = _regression(total, known, 1)
         assert regression is not None
         without = regression.gain(known)
-        for j in (1, 3, 4, 5, 6, 7):
-            gains.append(regression.gain(np.append(known, j)) - without)
+        gains += [
+            regression.gain(np.append(known, j)) - without for j in (1, 3, 4, 5, 6, 7)
+        ]
     # Responses are smoothed, which makes noise smaller than assumed, never larger.
     assert np.mean(gains) < 1.3
     assert np.mean(np.array(gains) > stats.chi2.ppf(0.95, 1)) < 0.09

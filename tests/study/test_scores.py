@@ -212,6 +212,8 @@ def test_units_that_cannot_be_added_are_noticed_before(
     rows = skewed_rows()
     rows["x3"] *= unit
     files = Files(tmp_path, rows, model=MODEL)
+    assert dry_run(files.site_file("east")).ready
+    files.write_study(model={**MODEL, "standardize": False})
     assert any(
         words in problem for problem in dry_run(files.site_file("east")).problems
     )

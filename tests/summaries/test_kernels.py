@@ -11,6 +11,7 @@ from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import (
     RankPolynomials,
     between_slices,
+    pair_squares,
     rank_polynomials,
     within_pairs,
 )
@@ -136,11 +137,11 @@ def test_tied_rows_share_the_average_of_their_polynomials(rng):
 def test_smooth_kernel_is_dominated_by_the_covariance(rng):
     X = rng.normal(size=(60, 5))
     for y in (rng.normal(size=60), np.round(3 * rng.normal(size=60)) + 0.5):
-        summary = summarize(X, y, kernel=Smooth(), target="continuous")
+        summary = summarize(X, y, kernel=Smooth(), response="ordered")
         assert np.linalg.eigvalsh(summary.sigma - summary.kernel)[0] > -1e-12
         assert np.linalg.eigvalsh(summary.kernel)[0] > -1e-12
         order = rng.permutation(60)
-        again = summarize(X[order], y[order], kernel=Smooth(), target="continuous")
+        again = summarize(X[order], y[order], kernel=Smooth(), response="ordered")
         assert allclose(summary, again)
 
 
@@ -150,3 +151,17 @@ def test_smooth_kernel_sees_what_slices_see(rng):
     slices, smooth = (summarize(X, y, kernel=k) for k in (Slices(), Smooth()))
     assert smooth.kernel[0, 0] == pytest.approx(slices.kernel[0, 0], rel=0.1)
     assert np.abs(smooth.kernel[1:, 1:]).max() < 0.02
+
+
+@given(seeds, st.integers(4, 40), st.integers(1, 60), st.booleans())
+def test_squared_weights_of_pairs(
+    seed: int, n_rows: int, n_values: int, ordered: bool
+) -> None:
+    y = np.random.default_rng(seed).integers(0, n_values, n_rows)
+    ranks = dense_ranks(y)
+    # The weights themselves: the kernel of rows that are unit vectors.
+    weights = np.eye(n_rows) - within_pairs(np.eye(n_rows), ranks, ordered=ordered)
+    centred = weights - weights.mean(axis=0)
+    expected = np.trace(centred @ centred)
+    found = pair_squares(np.bincount(ranks), ordered=ordered)
+    assert abs(found - expected) <= 1e-9 * n_rows

@@ -46,9 +46,7 @@ def draw_site(
 
 
 def summary_of(X: np.ndarray, y: np.ndarray, kernel: Kernel, discrete: bool) -> Summary:
-    return summarize(
-        X, y, kernel=kernel, target="classes" if discrete else "continuous"
-    )
+    return summarize(X, y, kernel=kernel, response="classes" if discrete else "ordered")
 
 
 def profile_of(

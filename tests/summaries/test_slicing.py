@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
 from fedsdr.method import Slices
-from fedsdr.summaries import is_discrete, slice_labels
+from fedsdr.summaries import is_discrete, slice_labels, summarize
 from fedsdr.summaries.slicing import cut_ordered
 
 tied = st.lists(st.integers(0, 12).map(float), min_size=4, max_size=60)
@@ -81,14 +81,29 @@ def test_auto_tells_classes_from_numbers(y: object, expected: bool) -> None:
     assert is_discrete(y) is expected
 
 
-def test_target_forces_the_answer() -> None:
+def test_the_former_name_works_with_a_warning() -> None:
+    with pytest.warns(FutureWarning, match="response='ordered' instead of target"):
+        assert not is_discrete([0, 1, 0, 1], "continuous")
+    y = [1, 2, 3, 4, 5, 6, 6, 7]
+    for former, now in (("continuous", "ordered"), ("classes", "classes")):
+        with pytest.warns(FutureWarning, match=f"write response={now!r}"):
+            labels = slice_labels(y, Slices(size=2), target=former)
+        expected = slice_labels(y, Slices(size=2), response=now)
+        np.testing.assert_array_equal(labels, expected)
+        X = np.arange(16.0).reshape(8, 2) ** 2
+        with pytest.warns(FutureWarning, match=f"write response={now!r}"):
+            found = summarize(X, y, kernel=Slices(size=2), target=former)
+        assert found.freedom == expected.max()
+
+
+def test_response_forces_the_answer() -> None:
     assert is_discrete([0.5, 1.5, 2.5], "classes")
-    assert not is_discrete([0, 1, 0, 1], "continuous")
-    labels = slice_labels([3.5, 0.5, 3.5, 0.5, 7.0], target="classes")
+    assert not is_discrete([0, 1, 0, 1], "ordered")
+    labels = slice_labels([3.5, 0.5, 3.5, 0.5, 7.0], response="classes")
     assert labels.tolist() == [1, 0, 1, 0, 2]
     with pytest.raises(InputError, match="needs a numeric y"):
-        is_discrete(["a", "b"], "continuous")
-    with pytest.raises(InputError, match="target must be"):
+        is_discrete(["a", "b"], "ordered")
+    with pytest.raises(InputError, match="response must be"):
         is_discrete([1, 2], "ordinal")
 
 

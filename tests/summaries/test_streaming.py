@@ -38,7 +38,7 @@ def assert_same(found: Summary, expected: Summary) -> None:
 
 def both_ways(X, y, size, masks, *, kernel, discrete, memory=1 << 28, **options):
     """Summarise parts in batches, and each part at once."""
-    target = "classes" if discrete else "continuous"
+    response = "classes" if discrete else "ordered"
     parts, expected = [], []
     for kept in masks:
         own = slice(None) if kept is None else kept
@@ -51,7 +51,7 @@ def both_ways(X, y, size, masks, *, kernel, discrete, memory=1 << 28, **options)
                 X[own],
                 y[own],
                 kernel=kernel,
-                target=target,
+                response=response,
                 on_degenerate="zero",
                 **options,
             )
@@ -103,7 +103,7 @@ def test_large_means_and_sorted_rows_cost_no_digits(kernel, rng) -> None:
     # Exact, since X holds multiples of 1/256.
     far = X + np.array([1e6, -1e12, 1e12])
     ((found, _),) = both_ways(far, y, 37, [None], kernel=kernel, discrete=False)
-    assert_same(found, summarize(X, y, kernel=kernel, target="continuous"))
+    assert_same(found, summarize(X, y, kernel=kernel, response="ordered"))
 
 
 def test_a_column_that_is_constant_in_a_part_has_no_scatter_there(rng) -> None:

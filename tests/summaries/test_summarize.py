@@ -169,7 +169,7 @@ def test_bad_rows_are_refused(change, message: str, X: np.ndarray) -> None:
             r"kernel must be Slices\(...\), Pairs\(\) or Smooth\(\), got 'save'",
         ),
         ({"on_degenerate": "skip"}, "on_degenerate must be"),
-        ({"target": "ordinal"}, "target must be"),
+        ({"response": "ordinal"}, "response must be"),
     ],
 )
 def test_bad_options_are_refused(options: dict, message: str, X: np.ndarray) -> None:

@@ -87,6 +87,14 @@ def fit(
             "skewed, discrete and heavy-tailed columns."
         ),
     ] = "none",
+    response: Annotated[
+        str,
+        typer.Option(
+            help="What the response is taken for: ordered numbers, classes (each value "
+            "by itself), or auto, which takes text and at most 10 different whole "
+            "numbers for classes."
+        ),
+    ] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
@@ -104,6 +112,7 @@ def fit(
         "standardize": standardize,
         "tol": tol,
         "scores": scores,
+        "response": response,
     }
     wanted, unwanted = split_names(columns), split_names(drop)
     if out is None and not json:
@@ -124,7 +133,7 @@ def fit(
     if json:
         typer.echo(text)
     else:
-        _show(screen, result, out)
+        _show(screen, result, out, _taken_for(table, result))
 
 
 def _estimate(table: "Table", settings: dict[str, Any]) -> "Result":
@@ -140,9 +149,21 @@ def _describe(file: Path, table: "Table") -> str:
     return text
 
 
-def _show(screen: Screen, result: "Result", out: Path | None) -> None:
+def _taken_for(table: "Table", result: "Result") -> str:
+    """Say what the response was taken for, and how to change that."""
+    from fedsdr.summaries import check_target
+
+    if result.settings["response_type"] == "ordered":
+        return "numbers in their order (each value by itself: --response classes)"
+    text = "classes, each value by itself"
+    numeric = check_target(table.y).dtype.kind == "f"
+    return f"{text} (numbers in their order: --response ordered)" if numeric else text
+
+
+def _show(screen: Screen, result: "Result", out: Path | None, response: str) -> None:
     rows = [
         ("rows", f"{result.n_rows} in {result.n_sites} site(s)"),
+        ("response", response),
         *tables.found(result),
         ("penalty", f"{result.penalty:.4g}"),
         ("certificate", tables.certificate(result)),

@@ -73,11 +73,14 @@ def nothing() -> str:
 
 def found(result: "Result", columns: str = "variables") -> list[tuple[str, str]]:
     """Describe dimension and number of variables, which are none if all is noise."""
+    from fedsdr.result import AT_LIMIT
+
     width = len(result.feature_names)
     if result.found_nothing:
         return [("dimension", "0"), ("selected", f"none of {width} {columns}")]
+    limit = f" ({AT_LIMIT})" if result.at_limit else ""
     return [
-        ("dimension", f"{result.n_directions}"),
+        ("dimension", f"{result.n_directions}{limit}"),
         ("eigenvalues", eigenvalues(result)),
         ("selected", f"{len(result.selected)} of {width} {columns}"),
     ]

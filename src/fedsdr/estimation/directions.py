@@ -16,6 +16,9 @@ from fedsdr.summaries.summary import Summary
 # Generalised eigenvectors are computed on eigenvectors of sigma whose eigenvalue,
 # relative to the largest one, exceeds this: duplicated columns share their coefficient.
 RANGE = 1e-10
+# Powers of ten by which rows of unit columns may differ, and projections of a column.
+MOST_APART = 150
+MOST_PASSES = 60
 # Expected number of noise variables among the additions of a fit.
 ADDITIONS = 0.3
 
@@ -38,6 +41,8 @@ class Estimate:
         Whether the first direction may be due to a few large values.
     curved : bool, default=False
         Whether a direction was left out because it is only a curve of others.
+    at_limit : bool, default=False
+        Whether there may be more directions than were considered.
     """
 
     directions: Matrix
@@ -46,6 +51,7 @@ class Estimate:
     table: tuple[dict[str, Any], ...] = ()
     weak: bool = False
     curved: bool = False
+    at_limit: bool = False
 
     @classmethod
     def nothing(
@@ -220,15 +226,42 @@ def orthonormal(directions: Matrix) -> Matrix:
     -------
     ndarray of shape (d, K)
         Columns with the same span. Zero rows stay exactly zero, and the entry of
-        largest absolute value in every column is positive.
+        largest absolute value in every column is positive. If rows differ by a factor
+        of more than 1e150, unit columns cannot hold both, and the columns are only
+        given these signs.
+
+    Notes
+    -----
+    A row belongs to a column of X, and rows of columns in small units are large. The
+    span is accurate in every row relative to its own size, not to that of the largest:
+    what is left of a column is projected again until nothing changes.
     """
     rows = np.flatnonzero(directions.any(axis=1))
     basis = np.zeros_like(directions)
-    # Columns are scaled first, so that very small entries do not underflow.
-    lengths = np.abs(directions).max(axis=0)
-    basis[rows] = np.linalg.qr(directions[rows] / lengths)[0]
+    sizes = np.log10(np.abs(directions[rows]).max(axis=1, initial=0.0))
+    if sizes.size and np.ptp(sizes) > MOST_APART:
+        basis[rows] = directions[rows]
+    else:
+        basis[rows] = _project_out(directions[rows])
     largest = basis[np.abs(basis).argmax(axis=0), np.arange(basis.shape[1])]
     return basis * np.where(largest < 0, -1.0, 1.0)
+
+
+def _project_out(columns: Matrix) -> Matrix:
+    """Orthonormalise columns by projections, each repeated while it matters."""
+    basis = np.zeros_like(columns)
+    for k in range(columns.shape[1]):
+        known, column = basis[:, :k], columns[:, k]
+        for _ in range(MOST_PASSES):
+            # Very small entries would underflow when squared.
+            column = column / np.abs(column).max()
+            shares = known.T @ column
+            column = column - known @ shares
+            length = np.linalg.norm(column)
+            if np.abs(shares).max(initial=0.0) <= 1e-15 * length:
+                break
+        basis[:, k] = column / length
+    return basis
 
 
 def add_missed_variables(

@@ -62,6 +62,12 @@ class FedSSIR(Reducer):
         and heavy-tailed columns. They come from quantiles that all sites agree on, by
         two more sums. Directions and coefficients are then those of the scores, and
         `transform` computes the scores of new rows.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for. "ordered": numbers, of which neighbours are alike, such as
+        grades and counts. "classes": each value by itself, without an order. "auto":
+        classes if y is text, truth values or categories, or if it has only whole
+        numbers, at most 10 different ones, and at most half as many as rows; otherwise
+        ordered. ``result_.settings["response_type"]`` says which it was.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -155,6 +161,7 @@ class FedSSIR(Reducer):
         standardize: bool = True,
         tol: float = 1e-6,
         scores: str = "none",
+        response: str = "auto",
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -165,6 +172,7 @@ class FedSSIR(Reducer):
         self.standardize = standardize
         self.tol = tol
         self.scores = scores
+        self.response = response
         self.protocol = protocol
         self.random_state = random_state
 
@@ -190,7 +198,7 @@ class FedSSIR(Reducer):
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
         generator = random_generator(self.random_state)
-        adder = self._own_sites(X, y, sites, generator)
+        adder = self._own_sites(X, y, sites, generator, method.response)
         if self.protocol == "secure":
             require("secure", "protocol='secure'")
             from fedsdr.estimators.masked_sites import add_under_masks

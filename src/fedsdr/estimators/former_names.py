@@ -146,7 +146,15 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
             "the paper's algorithm has no scores: leave scores='normal' out"
         )
     paper = import_module("fedsdr").PaperFedSSIR
-    names = ("n_directions", "penalty", "kernel", "standardize", "tol", "random_state")
+    names = (
+        "n_directions",
+        "penalty",
+        "kernel",
+        "response",
+        "standardize",
+        "tol",
+        "random_state",
+    )
     given = {name: getattr(estimator, name) for name in names}
     if given["n_directions"] == "auto":
         given["n_directions"] = "votes"

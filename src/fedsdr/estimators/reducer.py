@@ -69,12 +69,17 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, responses
 
     def _own_sites(
-        self, X: Any, y: Any, sites: Any, generator: np.random.Generator
+        self,
+        X: Any,
+        y: Any,
+        sites: Any,
+        generator: np.random.Generator,
+        response: Any,
     ) -> OwnSites:
         """Check rows and responses, and group them by site."""
         rows, responses = self._validate(X, y)
         own = split_sites(rows, responses, sites, generator)
-        discrete, strict = is_discrete(responses), len(own) == 1
+        discrete, strict = is_discrete(responses, response), len(own) == 1
         return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
 
     def _adopt(self, found: Result, **settings: Any) -> None:

@@ -11,6 +11,7 @@ from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Bic, Terms, read_parameter
 from fedsdr.questions import MomentsOf
+from fedsdr.run import agree_on_powers
 from fedsdr.selection import bic_dimension
 
 
@@ -24,6 +25,8 @@ class SIR(Reducer):
     kernel : str, Slices, Smooth or Pairs, default="slices"
         Estimate of the covariance of E[x | y], see `fedsdr.summaries.summarize`;
         ``Slices(number=10)`` sets the number of slices.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
 
     Attributes
     ----------
@@ -55,9 +58,16 @@ class SIR(Reducer):
     """
 
     @accept_former_names
-    def __init__(self, n_directions: Any = "bic", *, kernel: Any = "slices") -> None:
+    def __init__(
+        self,
+        n_directions: Any = "bic",
+        *,
+        kernel: Any = "slices",
+        response: str = "auto",
+    ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
+        self.response = response
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Estimate the directions.
@@ -78,10 +88,17 @@ class SIR(Reducer):
             The fitted estimator.
         """
         kernel = read_parameter("kernel", self.kernel)
-        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0))
+        response = read_parameter("response", self.response)
+        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0), response)
         d, variables = self.n_features_in_, sites_sum.variables
         terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
-        total = sites_sum(MomentsOf(terms)).parts["total"]
+        powers = agree_on_powers(sites_sum, terms)
+        total = sites_sum(MomentsOf(terms, powers=powers)).parts["total"]
+        scale = np.sqrt(np.diag(total.sigma))
+        usable = scale > 0.0
+        if not usable.any():
+            raise InputError("every column of X is constant")
+        total = total.subset(usable).scaled(scale[usable])
         n_rows = total.n_rows
         if n_rows <= d:
             warn_user(
@@ -96,9 +113,10 @@ class SIR(Reducer):
             raise InputError(
                 f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
             )
-        directions, eigenvalues = leading_directions(total.sigma, total.kernel, int(k))
-        if directions.shape[1] == 0:
-            raise InputError("every column of X is constant")
+        fitted, eigenvalues = leading_directions(total.sigma, total.kernel, int(k))
+        units = scale if powers is None else np.ldexp(scale, powers)
+        directions = np.zeros((d, fitted.shape[1]))
+        directions[usable] = fitted / units[usable, None]
         self.directions_ = orthonormal(directions)
         self.eigenvalues_ = eigenvalues[: directions.shape[1]]
         self.n_directions_ = directions.shape[1]

@@ -28,6 +28,8 @@ class SSIR(FedSSIR):
         Relative duality gap.
     scores : {"none", "normal"}, default="none"
         Whether columns are replaced by normal scores first, as in `FedSSIR`.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
     random_state : int, RandomState instance, Generator or None, default=None
         Source of randomness that splits rows for "moments" and "holdout".
 
@@ -64,6 +66,7 @@ class SSIR(FedSSIR):
         standardize: bool = True,
         tol: float = 1e-6,
         scores: str = "none",
+        response: str = "auto",
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -74,5 +77,6 @@ class SSIR(FedSSIR):
             standardize=standardize,
             tol=tol,
             scores=scores,
+            response=response,
             random_state=random_state,
         )

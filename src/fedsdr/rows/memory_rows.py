@@ -14,8 +14,21 @@ from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms, Variables
 from fedsdr.normal_scores import NormalScores, same_scores
-from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
+from fedsdr.rows.site_rows import (
+    LARGEST,
+    LARGEST_HELD,
+    Functions,
+    Rows,
+    check_names,
+    without_rounding,
+)
 from fedsdr.summaries import Summary, prediction_errors, summarize
+from fedsdr.summaries.column_spread import (
+    ColumnSpread,
+    Powers,
+    rescale,
+    same_powers,
+)
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
 
@@ -44,6 +57,9 @@ class MemoryRows(Rows):
     label: object = None
     columns: tuple[str, ...] = ()
     _seed: int = field(default=0, init=False, repr=False)
+    _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
+    _powers: Powers | None = field(default=None, init=False, repr=False)
+    _unscaled: Matrix | None = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
     _unscored: Matrix | None = field(default=None, init=False, repr=False)
@@ -56,7 +72,12 @@ class MemoryRows(Rows):
         """Number of rows."""
         return len(self.y)
 
-    def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
+    def check(
+        self,
+        terms: Terms,
+        columns: tuple[str, ...] = (),
+        largest: float = LARGEST_HELD,
+    ) -> None:
         """Check that the rows have the columns and values that a study needs.
 
         Parameters
@@ -65,6 +86,8 @@ class MemoryRows(Rows):
             Terms that all parties agreed on.
         columns : tuple of str, default=()
             Names of the columns of the study, in order.
+        largest : float, default=1e305
+            Values of X must be smaller; those of y smaller than 1e100.
 
         Raises
         ------
@@ -72,24 +95,61 @@ class MemoryRows(Rows):
             If they do not; the error contains columns and counts, never a value.
         """
         check_names(self.X.shape[1], self.columns, terms, columns)
-        self.check_values()
+        self.check_values(largest)
 
-    def check_values(self) -> None:
-        """Check that no value is missing, not finite or larger than `LARGEST`.
+    def check_values(self, largest: float = LARGEST_HELD) -> None:
+        """Check that no value is missing, not finite or too large.
+
+        Parameters
+        ----------
+        largest : float, default=1e305
+            Values of X must be smaller; those of y smaller than 1e100.
 
         Raises
         ------
         InputError
             If there are such values; the error contains counts, never a value.
         """
-        missing = ~(np.abs(self.X) < LARGEST).all(axis=0)
+        missing = ~(np.abs(self.X) < largest).all(axis=0)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
                 f"{int(missing.sum())} column(s) of X, or y, have values that are "
-                "missing, not finite or larger than 1e100: leave those rows out or "
-                "fill them in"
+                f"missing, not finite or larger than {largest:.0e} (y: 1e+100): leave "
+                "those rows out or fill them in"
             )
+
+    @property
+    def measured(self) -> ColumnSpread:
+        """Spread of the columns as the site holds them, whatever has been set since."""
+        if self._spread is None:
+            own = self._own if self._unscaled is None else self._unscaled
+            self._spread = ColumnSpread(own.shape[1])
+            gaps = self._gaps
+            self._spread.add(own if gaps is None else np.where(gaps, np.nan, own))
+        return self._spread
+
+    def rescale(self, powers: Powers | None) -> None:
+        """Divide columns by powers of two, before gaps are filled and columns scored.
+
+        Parameters
+        ----------
+        powers : ndarray of int, shape (n_features,), or None
+            Powers that all sites agreed on; None for the columns as they are held.
+        """
+        if same_powers(powers, self._powers):
+            return
+        held = self._own if self._unscaled is None else self._unscaled
+        if powers is None:
+            # Gaps are filled in place.
+            own, kept = (held if self._gaps is None else held.copy()), None
+        else:
+            own, kept = rescale(held, powers, self.measured), held
+        self._unscaled, self._powers = kept, powers
+        if self._scores is None:
+            self.X = own
+        else:
+            self._unscored, self.X = own, self._scores.apply(own)
 
     def totals(self, columns: Sequence[int]) -> Matrix:
         """Count and add the values that are not missing, in columns with gaps.
@@ -146,7 +206,7 @@ class MemoryRows(Rows):
         Yields
         ------
         ndarray of shape (n_rows, n_features)
-            Rows before gaps are filled and columns are scored; NaN is a gap.
+            Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
         """
         gaps, own = self._gaps, self._own
         yield own if gaps is None else np.where(gaps, np.nan, own)
@@ -229,7 +289,8 @@ class MemoryRows(Rows):
             Variances about the site's means.
         """
         centred = centre(self.X)[0]
-        return np.asarray((centred**2).mean(axis=0))
+        largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
+        return without_rounding((centred**2).mean(axis=0), largest)
 
     def weights(self, terms: Terms) -> Weights:
         """Return the weights of all rows in the kernel.
@@ -304,7 +365,7 @@ class MemoryRows(Rows):
             "X": self.X if kept is None else self.X[kept],
             "y": self.y if kept is None else self.y[kept],
             "kernel": terms.kernel,
-            "target": "classes" if terms.discrete else "continuous",
+            "response": "classes" if terms.discrete else "ordered",
             "on_degenerate": "raise" if strict else "zero",
             "site": self.label,
         }
@@ -366,6 +427,11 @@ class OwnSites:
     variables: Variables
     n_sums: int = field(default=0, init=False)
     n_values: int = field(default=0, init=False)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether columns must be rescaled before they are squared."""
+        return any(rows.measured.is_wide for rows in self.rows.values())
 
     @property
     def communication(self) -> Communication:

@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure import Facts
-from fedsdr.exceptions import InputError, SiteWarning
+from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
 from fedsdr.summaries import Summary
+from fedsdr.summaries.column_spread import (
+    ROUNDING,
+    ColumnSpread,
+    Powers,
+    far_apart,
+)
 from fedsdr.summaries.profile import (
     Common,
     PooledCovariance,
@@ -27,8 +34,11 @@ from fedsdr.summaries.slicing import Weights
 
 Functions = Callable[[slice], Matrix]
 
-# Far beyond values in any unit; below it, no computation can overflow.
+# Values whose squares can be added; larger ones are rescaled first.
 LARGEST = 1e100
+
+# Below it, values can be rescaled.
+LARGEST_HELD = 1e305
 
 
 class Rows(ABC):
@@ -51,7 +61,12 @@ class Rows(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
+    def check(
+        self,
+        terms: Terms,
+        columns: tuple[str, ...] = (),
+        largest: float = LARGEST_HELD,
+    ) -> None:
         """Check that the rows have the columns and values that a study needs.
 
         Parameters
@@ -60,12 +75,65 @@ class Rows(ABC):
             Terms that all parties agreed on.
         columns : tuple of str, default=()
             Names of the columns of the study, in order.
+        largest : float, default=1e305
+            Values of X must be smaller; those of y smaller than 1e100.
 
         Raises
         ------
         InputError
             If they do not; the error contains columns and counts, never a value.
         """
+
+    @property
+    @abstractmethod
+    def measured(self) -> ColumnSpread:
+        """Spread of the columns as the site holds them, whatever has been set since."""
+
+    @abstractmethod
+    def rescale(self, powers: Powers | None) -> None:
+        """Divide columns by powers of two, before gaps are filled and columns scored.
+
+        Parameters
+        ----------
+        powers : ndarray of int, shape (n_features,), or None
+            Powers that all sites agreed on; None for the columns as they are held.
+        """
+
+    def warn_if_far(self, powers: Powers | None) -> None:
+        """Warn if columns have numbers far from those of other sites.
+
+        Parameters
+        ----------
+        powers : ndarray of int, shape (n_features,), or None
+            Powers that all sites agreed on.
+        """
+        if powers is None:
+            return
+        spread = self.measured
+        far = np.flatnonzero(far_apart(powers, spread) & spread.varies)
+        if far.size:
+            problem = (
+                f"has numbers of another order than other sites in {self.name(far)}"
+            )
+            remedy = "check their units; here they count as constant"
+            warn_user(describe_site(self.label, problem, remedy), SiteWarning)
+
+    def name(self, places: NDArray[np.intp]) -> str:
+        """Name columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Indices of the columns.
+
+        Returns
+        -------
+        str
+            Names, or numbers if the columns have no names.
+        """
+        if not self.columns:
+            return "column(s) number " + enumerate_names([f"{j}" for j in places])
+        return enumerate_names([self.columns[j] for j in places])
 
     @abstractmethod
     def totals(self, columns: Sequence[int]) -> Matrix:
@@ -111,8 +179,8 @@ class Rows(ABC):
         Yields
         ------
         ndarray of shape (n_batch, n_features)
-            Rows before gaps are filled and columns are scored; NaN is a gap. They
-            must not be overwritten.
+            Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
+            They must not be overwritten.
         """
 
     @abstractmethod
@@ -367,6 +435,24 @@ class Rows(ABC):
         """
         own = [self._seed, size, *use.encode()]
         return np.random.default_rng(own).permutation(n_rows)
+
+
+def without_rounding(variances: Vector, largest: Vector) -> Vector:
+    """Set the variances of columns that are constant up to rounding to zero.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (n_features,)
+        Variances.
+    largest : ndarray of shape (n_features,)
+        Largest absolute value of each column.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Variances, see `Summary.without_rounding`.
+    """
+    return np.where(np.sqrt(variances) > ROUNDING * largest, variances, 0.0)
 
 
 def check_names(

@@ -14,8 +14,16 @@ from fedsdr.disclosure import Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
-from fedsdr.rows.site_rows import LARGEST, Functions, Rows, check_names
+from fedsdr.rows.site_rows import (
+    LARGEST,
+    LARGEST_HELD,
+    Functions,
+    Rows,
+    check_names,
+    without_rounding,
+)
 from fedsdr.summaries import Summary
+from fedsdr.summaries.column_spread import ColumnSpread, Powers
 from fedsdr.summaries.prediction import as_columns, reduced_error
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.stream import Reader, Stream
@@ -71,7 +79,12 @@ class StreamedRows(Rows):
         """Number of rows."""
         return self._stream.n_rows
 
-    def check(self, terms: Terms, columns: tuple[str, ...] = ()) -> None:
+    def check(
+        self,
+        terms: Terms,
+        columns: tuple[str, ...] = (),
+        largest: float = LARGEST_HELD,
+    ) -> None:
         """Check that the rows have the columns and values that a study needs.
 
         Parameters
@@ -80,6 +93,8 @@ class StreamedRows(Rows):
             Terms that all parties agreed on.
         columns : tuple of str, default=()
             Names of the columns of the study, in order.
+        largest : float, default=1e305
+            Values of X must be smaller; those of y smaller than 1e100.
 
         Raises
         ------
@@ -88,14 +103,29 @@ class StreamedRows(Rows):
         """
         stream = self._stream
         check_names(stream.n_features, self.columns, terms, columns)
-        broken = ~(stream.largest < LARGEST)
+        broken = ~(stream.largest < largest)
         numeric = stream.y.dtype.kind == "f"
         if broken.any() or (numeric and not (np.abs(stream.y) < LARGEST).all()):
             raise InputError(
                 f"{int(broken.sum())} column(s) of X, or y, have values that are "
-                "missing, not finite or larger than 1e100: leave those rows out or "
-                "fill them in"
+                f"missing, not finite or larger than {largest:.0e} (y: 1e+100): leave "
+                "those rows out or fill them in"
             )
+
+    @property
+    def measured(self) -> ColumnSpread:
+        """Spread of the columns as the site holds them, whatever has been set since."""
+        return self._stream.measured
+
+    def rescale(self, powers: Powers | None) -> None:
+        """Divide columns by powers of two, before gaps are filled and columns scored.
+
+        Parameters
+        ----------
+        powers : ndarray of int, shape (n_features,), or None
+            Powers that all sites agreed on; None for the columns as they are held.
+        """
+        self._stream.rescale(powers)
 
     def totals(self, columns: Sequence[int]) -> Matrix:
         """Count and add the values that are not missing, in columns with gaps.
@@ -140,7 +170,7 @@ class StreamedRows(Rows):
         Yields
         ------
         ndarray of shape (n_batch, n_features)
-            Rows before gaps are filled and columns are scored; NaN is a gap.
+            Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
         """
         yield from self._stream.held()
 
@@ -207,7 +237,7 @@ class StreamedRows(Rows):
         total = sum(
             ((rows - rest) ** 2).sum(axis=0) for _, rows in self._stream.centred()
         )
-        return np.asarray(total) / self.n_rows
+        return without_rounding(np.asarray(total) / self.n_rows, self._stream.largest)
 
     def weights(self, terms: Terms) -> Weights:
         """Return the weights of all rows in the kernel.

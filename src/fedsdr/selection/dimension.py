@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Vector
-from fedsdr.estimation.direction_test import DimensionTest, judge
+from fedsdr.estimation.direction_test import DimensionTest, judge, judge_contrast
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.exceptions import InputError
 from fedsdr.solver import Solution, solve
@@ -108,7 +108,8 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     on the whole kernel chooses fewer directions: as in eq2.14a, where K directions have
     the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. The first
     direction is tested like the second, because it is never left out. See `judge` for
-    the second condition.
+    the second condition, and `judge_contrast` for the kernel of pairs, whose noise
+    floor is zero.
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
@@ -120,6 +121,9 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
         part = summary.subset(active)
         spectrum = leading_directions(part.sigma, part.kernel, k)[1]
         eigenvalue = float(spectrum[k - 1]) if spectrum.size >= k else 0.0
+    if not summary.freedom:
+        rows, squares, size = n - summary.n_sites, summary.freedom_squared, active.size
+        return judge_contrast(eigenvalue, rows, squares, k, int(size), d, needed)
     return judge(eigenvalue, floor, q, k, int(active.size), needed)
 
 

@@ -116,6 +116,8 @@ def to_message(result: Result) -> Payload:
     # Only where it is true: sites with an earlier version refuse unknown fields.
     if result.weak:
         message["weak"] = True
+    if result.at_limit:
+        message["at_limit"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
     if result.stand_ins:

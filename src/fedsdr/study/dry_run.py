@@ -14,6 +14,7 @@ from fedsdr.protocols.secure.secure_site import (
     check_range,
     check_shapes,
     fill_with_own_means,
+    needs_powers,
 )
 from fedsdr.questions import ColumnShapes, MomentsOf
 from fedsdr.rows import Rows
@@ -97,7 +98,7 @@ def dry_run(site_file: str | Path) -> DryRun:
         gate = ReleaseGate(site.read_policy(), ledger)
         violations = gate.review(agreed.first_release(), facts)
         if not violations:
-            _try_sums(agreed, rows)
+            _try_sums(agreed, rows, rescales=study.model.method.standardize)
     except LedgerError as error:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
@@ -105,9 +106,12 @@ def dry_run(site_file: str | Path) -> DryRun:
     return DryRun(site, study, profile, tuple(problems), tuple(violations))
 
 
-def _try_sums(agreed: AgreedStudy, rows: Rows) -> None:
+def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
     """Compute the sums, to see whether they can be added exactly."""
-    question = MomentsOf(agreed.terms)
+    # The sites would agree on powers of two near those of this site.
+    wide = rescales and needs_powers(rows, len(agreed.sites), agreed.ring)
+    powers = rows.measured.powers if wide else None
+    question = MomentsOf(agreed.terms, powers=powers)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         values = question.pack(question.compute(rows))
@@ -116,5 +120,5 @@ def _try_sums(agreed: AgreedStudy, rows: Rows) -> None:
         check_range(values, *size)
         return
     # Scores, which moments are computed of, are of the same size in all units.
-    shapes = ColumnShapes(agreed.terms)
+    shapes = ColumnShapes(agreed.terms, powers)
     check_shapes(shapes.pack(shapes.compute(rows)), *size)

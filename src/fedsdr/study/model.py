@@ -44,7 +44,7 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
 
     Parameters
     ----------
-    n_directions, penalty, kernel, refit, standardize, tol, scores : object
+    n_directions, penalty, kernel, refit, standardize, tol, scores, response : object
         Parameters of the method, see `fedsdr.method.Method`.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,

@@ -191,6 +191,11 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "if it asks for variables and directions of its own choice: covariances at "
             "single sites, not at which; see SECURITY.md"
         )
+    lines.append(
+        "which sites have numbers too large or too small to be added as they are; of "
+        "every column then how large its numbers are on average over the sites, as a "
+        "power of two"
+    )
     lines.append("which sites take part, and a fixed code for each that does not")
     return lines
 

@@ -16,7 +16,7 @@ from pydantic import (
 
 from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
-from fedsdr.method import Variables
+from fedsdr.method import Variables, response_type
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
@@ -132,6 +132,11 @@ class StudyFile(BaseModel):
                 "a column has the name of another one's indicator ('column=level'): "
                 "rename it"
             )
+        if self.target.type == "category" and self.model.response == "ordered":
+            raise InputError(
+                "[model] response = 'ordered' needs a target of type 'number': levels "
+                "of a category have no order"
+            )
         # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
@@ -145,6 +150,14 @@ class StudyFile(BaseModel):
     def imputed(self) -> tuple[str, ...]:
         """Columns whose gaps are filled with the mean over all sites."""
         return tuple(n for n in self.columns if self.missing_in(n) == "mean")
+
+    @property
+    def discrete(self) -> bool:
+        """Whether each value of the response is a class by itself."""
+        response = self.model.method.response
+        if response == "auto":
+            return self.target.type == "category"
+        return bool(response == "classes")
 
     @property
     def digest(self) -> str:
@@ -181,7 +194,7 @@ class StudyFile(BaseModel):
             Study whose digest covers everything in the file except comments and layout.
         """
         plain = {key: value for key, value in self.content().items() if key != "sites"}
-        variables = Variables(self.features, self.target.type == "category")
+        variables = Variables(self.features, self.discrete)
         return AgreedStudy(
             self.name,
             self.features,
@@ -222,6 +235,7 @@ class StudyFile(BaseModel):
         return {
             "estimator": "FedSSIR",
             **content["model"],
+            "response_type": response_type(discrete=self.discrete),
             "protocol": self.protocol,
             "study": {
                 "name": self.name,

@@ -32,6 +32,7 @@ penalty = "universal"      # or "moments", "holdout", a number
 kernel = "smooth"          # or "slices", "pairs"
 # refit = "pooled"         # one sum only, for sites whose covariances are alike
 scores = "none"            # or "normal" scores, for skewed and heavy-tailed columns
+response = "auto"          # by the type of the target; or "ordered" numbers, "classes"
 
 [sites]
 # minimum = 3              # sites that must take part to the end; by default two

@@ -170,6 +170,36 @@ def pair_weights(
     return np.asarray(weights, dtype=np.float64), first, second
 
 
+def pair_squares(sizes: NDArray[np.intp], *, ordered: bool) -> float:
+    r"""Compute the sum of squared weights of the kernel of pairs.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_ties,), int
+        Number of rows in each tie, in the order of the response.
+    ordered : bool
+        Whether neighbouring ties are similar.
+
+    Returns
+    -------
+    float
+        :math:`\mathrm{tr} W^2` for centred rows, where
+        :math:`n_i(\hat\Sigma_i - \hat Q_i) = X_i' W X_i`; without ties the number of
+        rows minus 1, as all weights are 1 or -1.
+
+    Notes
+    -----
+    :math:`W = I - A`, where A has one block for the scatter of each tie, with equal
+    weights, and one for the means of all ties, which is tridiagonal.
+    """
+    weights, first, second = pair_weights(sizes, ordered=ordered)
+    own = np.bincount(np.r_[first, second], minlength=len(sizes)) / sizes
+    trace = (weights * (sizes - 1)).sum() + own.sum()
+    squares = (weights**2 * (sizes - 1)).sum() + (own**2).sum()
+    squares += 2 * (1 / (sizes[first] * sizes[second])).sum()
+    return float(sizes.sum() - 2 * trace + squares - 1.0)
+
+
 def _pair_counts(
     sizes: NDArray[np.intp],
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:

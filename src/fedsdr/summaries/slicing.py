@@ -5,8 +5,9 @@ responses always share a slice.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,12 @@ from fedsdr.exceptions import (
 )
 from fedsdr.summaries.inputs import check_target
 
-Target = Literal["auto", "continuous", "classes"]
+Response = Literal["auto", "ordered", "classes"]
 
-#: A whole-numbered response with more distinct values than this is continuous.
+#: What a response can be taken for.
+RESPONSES = ("auto", "ordered", "classes")
+
+#: A whole-numbered response with more distinct values than this is ordered.
 MAX_AUTO_CLASSES = 10
 
 #: Smallest number of rows: two slices of two rows each.
@@ -98,15 +102,51 @@ class Pairs:
 Kernel = Smooth | Slices | Pairs
 
 
-def is_discrete(y: Any, target: Target = "auto") -> bool:
+def read_response(response: Any, target: Any = None) -> Response:
+    """Check what a response is to be taken for.
+
+    Parameters
+    ----------
+    response : object
+        "auto", "ordered" or "classes"; until version 0.4 also "continuous", the former
+        name of "ordered", with a warning.
+    target : object, default=None
+        Value that was given under the former name of the parameter, with a warning.
+
+    Returns
+    -------
+    {"auto", "ordered", "classes"}
+        The checked value.
+    """
+    former = target is not None
+    value = target if former else response
+    word = value.strip().lower() if isinstance(value, str) else value
+    known = "ordered" if word == "continuous" else word
+    if known not in RESPONSES:
+        close = get_close_matches(str(word), RESPONSES, n=1)
+        hint = f": did you mean {close[0]!r}?" if close else ""
+        raise InputError(
+            f"response must be 'auto', 'ordered' or 'classes', got {value!r}{hint}"
+        )
+    if former or known != word:
+        warn_user(
+            f"write response={known!r} instead of target={value!r}; version 0.4 "
+            "removes the former name",
+            FutureWarning,
+        )
+    return cast("Response", known)
+
+
+def is_discrete(y: Any, response: Response = "auto") -> bool:
     """Return whether each distinct response is a slice of its own.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         Response.
-    target : {"auto", "continuous", "classes"}, default="auto"
-        "continuous" and "classes" force the answer.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        "ordered" (numbers in their order) and "classes" (each value by itself, without
+        an order) force the answer.
 
     Returns
     -------
@@ -118,20 +158,17 @@ def is_discrete(y: Any, target: Target = "auto") -> bool:
     Notes
     -----
     All sites must use the same answer: decide once for a study and pass it on as
-    `target`, because "auto" depends on the rows of one site only.
+    `response`, because "auto" depends on the rows of one site only.
     """
-    if target not in ("auto", "continuous", "classes"):
-        raise InputError(
-            f"target must be 'auto', 'continuous' or 'classes', got {target!r}"
-        )
+    response = read_response(response)
     y = check_target(y)
     numeric = y.dtype.kind == "f"
-    if target == "continuous" and not numeric:
+    if response == "ordered" and not numeric:
         raise InputError(
-            f"target='continuous' needs a numeric y, got values of type {y.dtype}"
+            f"response='ordered' needs a numeric y, got values of type {y.dtype}"
         )
-    if target != "auto":
-        return target == "classes"
+    if response != "auto":
+        return response == "classes"
     if not numeric:
         return True
     if not np.array_equal(y, np.rint(y)):
@@ -143,8 +180,9 @@ def slice_labels(
     y: Any,
     slices: Slices | None = None,
     *,
-    target: Target = "auto",
+    response: Response = "auto",
     site: object = None,
+    target: str | None = None,
 ) -> NDArray[np.intp]:
     """Assign every row to a slice of the response.
 
@@ -154,11 +192,13 @@ def slice_labels(
         Response of one site.
     slices : Slices, optional
         Size or number of the slices; a size gives ``n_rows // size`` slices.
-    target : {"auto", "continuous", "classes"}, default="auto"
-        Type of `y`, see `is_discrete`. Each class is a slice of its own, for any
-        `slices`.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What `y` is taken for, see `is_discrete`. Each class is a slice of its own, for
+        any `slices`.
     site : object, default=None
         Label of the site, for messages.
+    target : str, optional
+        Former name of `response`, until version 0.4.
 
     Returns
     -------
@@ -173,7 +213,7 @@ def slice_labels(
     near. Equal cuts are made once, so that many ties lead to fewer slices.
     """
     y = check_target(y)
-    if is_discrete(y, target):
+    if is_discrete(y, read_response(response, target)):
         return dense_ranks(y)
     return cut_ordered(y, count_slices(len(y), slices or Slices(), site))
 

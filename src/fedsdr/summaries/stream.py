@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.normal_scores import NormalScores, same_scores
+from fedsdr.summaries.column_spread import (
+    ColumnSpread,
+    Powers,
+    rescale,
+    same_powers,
+)
 
 Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
 
@@ -44,6 +50,8 @@ class Stream:
     """
 
     read: Reader
+    _powers: Powers | None = field(default=None, init=False)
+    _spread: ColumnSpread | None = field(default=None, init=False)
     _gaps: tuple[Sequence[int], Matrix] | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False)
     _prints: list[tuple[int, int]] | None = field(default=None, init=False)
@@ -73,6 +81,26 @@ class Stream:
     def largest(self) -> Matrix:
         """Largest absolute value in each column; NaN where one is missing."""
         return self._scan().largest
+
+    @property
+    def measured(self) -> ColumnSpread:
+        """Spread of the columns as they are read, whatever has been set since."""
+        self._scan()
+        assert self._spread is not None
+        return self._spread
+
+    def rescale(self, powers: Powers | None) -> None:
+        """Set the powers of two that columns are divided by, before all else.
+
+        Parameters
+        ----------
+        powers : ndarray of int, shape (n_features,), or None
+            Powers; None for the columns as they are read.
+        """
+        if not same_powers(powers, self._powers):
+            # The first pass measures the columns.
+            self._scan()
+            self._powers, self._scanned = powers, None
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
         """Set the values that are filled into gaps; they replace earlier ones.
@@ -104,9 +132,9 @@ class Stream:
         Yields
         ------
         ndarray of shape (n_batch, n_features)
-            Rows of a batch, before gaps are filled and columns are scored.
+            Rows of a batch, rescaled, before gaps are filled and columns are scored.
         """
-        for X, _ in self._batches():
+        for X, _ in self._rescaled():
             yield X
 
     def totals(self, columns: Sequence[int]) -> Matrix:
@@ -123,7 +151,7 @@ class Stream:
             Number of values of each column, then their sums.
         """
         found = np.zeros((2, len(columns)))
-        for X, _ in self._batches():
+        for X, _ in self._rescaled():
             chosen = X[:, columns]
             there = ~np.isnan(chosen)
             found += [there.sum(axis=0), np.where(there, chosen, 0.0).sum(axis=0)]
@@ -179,8 +207,21 @@ class Stream:
             self._scanned = _Scan(y, total / len(y), largest)
         return self._scanned
 
-    def _filled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
+    def _rescaled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
+        known, found = self._spread, None
         for X, y in self._batches():
+            if known is None:
+                found = found or ColumnSpread(X.shape[1])
+                found.add(X)
+            if known is None or self._powers is None:
+                yield X, y
+            else:
+                yield rescale(X, self._powers, known), y
+        # Only if all rows have been read.
+        self._spread = known or found
+
+    def _filled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
+        for X, y in self._rescaled():
             if self._gaps is not None:
                 columns, values = self._gaps
                 X = X.copy()

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
-from fedsdr.summaries.kernels import RankPolynomials, gram, plain_response
+from fedsdr.summaries.kernels import (
+    RankPolynomials,
+    gram,
+    pair_squares,
+    plain_response,
+)
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary, centre
@@ -204,12 +209,13 @@ def summarize_parts(
             found.append(Summary(n_rows, scatter, sums[number], 1, freedom, freedom))
         elif form == "pairs":
             between = scatter - sums[number]
-            found.append(
-                Summary(n_rows, scatter, between, freedom_squared=float(n_rows))
-            )
+            weights = parts[number].weights
+            sizes = np.bincount(weights.ranks)
+            squares = pair_squares(sizes, ordered=weights.ordered)
+            found.append(Summary(n_rows, scatter, between, freedom_squared=squares))
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
-    return found
+    return [one.without_rounding(stream.largest) for one in found]
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:

@@ -8,14 +8,24 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.column_spread import ROUNDING
 from fedsdr.summaries.inputs import check_rows
 from fedsdr.summaries.kernels import (
     between_slices,
+    pair_squares,
     plain_response,
     rank_polynomials,
     within_pairs,
 )
-from fedsdr.summaries.slicing import Kernel, Slices, Target, is_discrete, weigh
+from fedsdr.summaries.slicing import (
+    Kernel,
+    Response,
+    Slices,
+    Weights,
+    is_discrete,
+    read_response,
+    weigh,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +48,7 @@ class Summary:
     freedom, freedom_squared : float, default=0
         Sums of :math:`\mathrm{tr} W_i` and :math:`\mathrm{tr} W_i^2`, where
         :math:`n_i T_i = X_i' W_i X_i` for centred rows. For slices both are the number
-        of slices minus one.
+        of slices minus one; for pairs the weights are 0 on average, and the first is 0.
     linear : array-like of shape (n_features, n_functions), optional
         Sum of :math:`\sqrt{n_i} X_i' Q_i`, where the columns of :math:`Q_i` are the
         functions of y behind the kernel; without columns if the sites have no functions
@@ -236,6 +246,39 @@ class Summary:
             products=self.products / scale,
         )
 
+    def without_rounding(self, largest: Vector) -> "Summary":
+        """Set the sums of columns that are constant up to rounding to zero.
+
+        Parameters
+        ----------
+        largest : ndarray of shape (n_features,)
+            Largest absolute value of each column.
+
+        Returns
+        -------
+        Summary
+            Summary in which a column has zeros if its standard deviation is no larger
+            than the rounding of its own numbers; how large other columns are does not
+            matter.
+        """
+        deviations = np.sqrt(np.diag(self.scatter) / self.n_rows)
+        constant = deviations <= ROUNDING * largest
+        if not constant.any():
+            return self
+        scatter, between, linear = (
+            np.array(one) for one in (self.scatter, self.between, self.linear)
+        )
+        for matrix in (scatter, between):
+            matrix[constant] = matrix[:, constant] = 0.0
+        linear[constant] = 0.0
+        return replace(
+            self,
+            scatter=scatter,
+            between=between,
+            linear=linear,
+            products=np.where(constant, 0.0, self.products),
+        )
+
     def subset(self, index: ArrayLike) -> "Summary":
         """Summarise the same rows with some of the columns.
 
@@ -265,9 +308,10 @@ def summarize(
     y: Any,
     *,
     kernel: Kernel | None = None,
-    target: Target = "auto",
+    response: Response = "auto",
     on_degenerate: Literal["raise", "zero"] = "raise",
     site: object = None,
+    target: str | None = None,
 ) -> Summary:
     r"""Compute the two sums that one site contributes.
 
@@ -280,7 +324,7 @@ def summarize(
         Covariates: numpy, pandas, polars or Arrow; finite numbers.
     y : array-like of shape (n_rows,)
         Response. Text, booleans and categories are classes, one slice each; for
-        numbers see `target`.
+        numbers see `response`.
     kernel : Smooth, Slices or Pairs, optional
         `Slices` (the default): between-slice covariance (eq2.6a). `Pairs`: sigma minus
         the two-point estimate of the within covariance (eq2.6), which needs no slices
@@ -288,15 +332,17 @@ def summarize(
         place of slice indicators (see `RankPolynomials`), less noisy and without a
         slice size to choose. Each class is a slice of its own, both for `Smooth` and
         for `Slices`.
-    target : {"auto", "continuous", "classes"}, default="auto"
-        Type of a numeric `y`; "auto" treats a few whole values as classes, see
-        `is_discrete`.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What a numeric `y` is taken for; "auto" treats a few whole values as classes,
+        see `is_discrete`.
     on_degenerate : {"raise", "zero"}, default="raise"
         Treatment of a site from whose rows no kernel can be computed: fewer than 4
         rows, constant y, one class, or no class with two rows. "zero" warns and
         keeps the site's covariance with a kernel of zeros.
     site : object, default=None
         Label of the site, for messages.
+    target : str, optional
+        Former name of `response`, until version 0.4.
 
     Returns
     -------
@@ -344,7 +390,8 @@ def summarize(
             f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
         )
     X, y = check_rows(X, y)
-    discrete = is_discrete(y, target)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    discrete = is_discrete(y, read_response(response, target))
     weights = weigh(
         y,
         kernel=kernel,
@@ -352,33 +399,39 @@ def summarize(
         on_degenerate=on_degenerate,
         site=site,
     )
-    centred = centre(X)[0]
+    found = _sums_of(centre(X)[0], y, weights)
+    return found.without_rounding(largest)
+
+
+def _sums_of(centred: Matrix, y: Any, weights: Weights) -> Summary:
+    """Compute the sums of centred rows."""
+    n_rows = len(centred)
     # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
     scatter = centred.T @ centred
     ranks = weights.ranks
     if weights.form == "none":
-        return Summary(len(y), scatter, np.zeros_like(scatter))
+        return Summary(n_rows, scatter, np.zeros_like(scatter))
     if weights.form == "pairs":
         between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
-        # W = I - A with A made of pairs: half of its eigenvalues are 1, half are -1.
-        return Summary(len(y), scatter, between, freedom_squared=float(len(y)))
+        squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
+        return Summary(n_rows, scatter, between, freedom_squared=squares)
     if weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap, moved = functions.T @ functions, functions.T @ centred
         response = plain_response(y)
         return Summary(
-            len(y),
+            n_rows,
             scatter,
             moved.T @ moved,
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
-            linear=np.sqrt(len(y)) * moved.T,
+            linear=np.sqrt(n_rows) * moved.T,
             products=centred.T @ response,
             response_square=float(response @ response),
         )
     between = between_slices(centred, ranks)
     freedom = float(ranks.max())
-    return Summary(len(y), scatter, between, freedom=freedom, freedom_squared=freedom)
+    return Summary(n_rows, scatter, between, freedom=freedom, freedom_squared=freedom)
 
 
 def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:

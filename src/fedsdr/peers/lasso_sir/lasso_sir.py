@@ -45,8 +45,10 @@ class LassoSIR(Reducer):
         directions into two clusters and counts the upper one; for classes it is their
         number minus one.
     kernel : str or Slices, default="slices(number=20)"
-        Slices of a continuous response at each site, by their number or their size,
+        Slices of an ordered response at each site, by their number or their size,
         ``Slices(size=20)``. Classes are slices of their own.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
     standardize : bool, default=True
         Whether directions are sought on columns of unit variance. If not, a column of
         large numbers can drown all others. The lasso itself standardises in either
@@ -137,6 +139,7 @@ class LassoSIR(Reducer):
         n_directions: Any = "auto",
         *,
         kernel: Any = "slices(number=20)",
+        response: str = "auto",
         standardize: bool = True,
         screening: bool = False,
         n_folds: int = 10,
@@ -146,6 +149,7 @@ class LassoSIR(Reducer):
     ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
+        self.response = response
         self.standardize = standardize
         self.screening = screening
         self.n_folds = n_folds
@@ -174,7 +178,7 @@ class LassoSIR(Reducer):
         self._check_parameters()
         slices = read_slices(self.kernel)
         rows, y = self._validate(X, y)
-        sliced = slice_sites(rows, y, sites, slices)
+        sliced = slice_sites(rows, y, sites, slices, self.response)
         generator = random_generator(self.random_state)
         n_folds = min(self.n_folds, len(y))
         folds = deal_folds(sliced.ranks, n_folds, self.n_repeats, generator)

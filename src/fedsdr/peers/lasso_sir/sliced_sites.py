@@ -17,7 +17,7 @@ from fedsdr.exceptions import (
 from fedsdr.method import Slices
 from fedsdr.rows.memory_rows import group_by_site
 from fedsdr.summaries import is_discrete, slice_labels
-from fedsdr.summaries.slicing import Target, dense_ranks
+from fedsdr.summaries.slicing import Response, dense_ranks
 from fedsdr.summaries.summary import centre
 
 
@@ -50,7 +50,9 @@ class SlicedSites:
     discrete: bool
 
 
-def slice_sites(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> SlicedSites:
+def slice_sites(
+    X: Matrix, y: NDArray[Any], sites: Any, slices: Slices, response: Any = "auto"
+) -> SlicedSites:
     """Centre rows on the mean of their site, and slice the responses of every site.
 
     Parameters
@@ -63,6 +65,8 @@ def slice_sites(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> Slice
         Label of each row's site; None for one site.
     slices : Slices
         Size or number of the slices at each site; classes are slices of their own.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def slice_sites(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> Slice
     SiteWarning
         About every site, among others, whose y says nothing about x.
     """
-    discrete = is_discrete(y)
+    discrete = is_discrete(y, response)
     groups = group_by_site(sites, len(y))
     centred = centre(X)[0] if len(groups) == 1 else np.empty_like(X)
     labels, ranks = np.empty(len(y), dtype=np.intp), np.empty(len(y), dtype=np.intp)
@@ -119,8 +123,8 @@ def _slice_one(
     y: NDArray[Any], slices: Slices, *, discrete: bool, site: object
 ) -> NDArray[np.intp]:
     """Slice the responses of one site, of which at least two slices must be left."""
-    target: Target = "classes" if discrete else "continuous"
-    labels = slice_labels(y, slices, target=target, site=site)
+    response: Response = "classes" if discrete else "ordered"
+    labels = slice_labels(y, slices, response=response, site=site)
     sizes = np.bincount(labels)
     remedy = "give it rows with more varied responses"
     if len(sizes) == 1:

@@ -9,6 +9,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
 
 
@@ -30,6 +31,8 @@ class PaperFedSSIR(Reducer):
         How the movement of x with y is measured; see `fedsdr.summaries.summarize`.
         "slices" is the paper's, with 20 rows per slice; ``Slices(size=10)`` or
         ``Slices(number=5)`` change that.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
     standardize : bool, default=False
         Whether columns are put on a common scale first, by the pooled within-site
         variance. Directions are reported in the data's own units.
@@ -98,6 +101,7 @@ class PaperFedSSIR(Reducer):
         *,
         penalty: Any = "holdout",
         kernel: Any = "slices",
+        response: str = "auto",
         standardize: bool = False,
         tol: float = 1e-6,
         max_iter: int = 5000,
@@ -106,6 +110,7 @@ class PaperFedSSIR(Reducer):
         self.n_directions = n_directions
         self.penalty = penalty
         self.kernel = kernel
+        self.response = response
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
@@ -131,7 +136,10 @@ class PaperFedSSIR(Reducer):
         require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
-        own = self._own_sites(X, y, sites, generator)
+        own = self._own_sites(X, y, sites, generator, method.response)
+        for rows in own.rows.values():
+            # The protocol has no step in which sites agree on units.
+            rows.check_values(LARGEST)
         run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
         with single_threaded_blas():
             found, self.communication_ = run.fit(own.rows, generator)
@@ -145,6 +153,7 @@ class PaperFedSSIR(Reducer):
             n_directions=self.n_directions,
             penalty=self.penalty,
             kernel=self.kernel,
+            response=self.response,
             refit=False,
             standardize=self.standardize,
             tol=self.tol,

@@ -33,7 +33,7 @@ class PooledRows:
     y : ndarray of shape (n_rows,)
         Responses.
     slices : Slices
-        Size or number of the slices of a continuous response.
+        Size or number of the slices of an ordered response.
     discrete : bool
         Whether y holds classes.
     """
@@ -93,12 +93,14 @@ class PooledRows:
             X,
             y,
             kernel=self.slices,
-            target="classes" if self.discrete else "continuous",
+            response="classes" if self.discrete else "ordered",
             **options,
         )
 
 
-def pool(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> PooledRows:
+def pool(
+    X: Matrix, y: NDArray[Any], sites: Any, slices: Slices, response: Any = "auto"
+) -> PooledRows:
     """Put the rows of all sites together.
 
     Parameters
@@ -111,7 +113,9 @@ def pool(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> PooledRows:
         Label of each row's site. Rows are centred on the mean of their site, or of all
         rows if not given.
     slices : Slices
-        Size or number of the slices of a continuous response.
+        Size or number of the slices of an ordered response.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for.
 
     Returns
     -------
@@ -121,4 +125,4 @@ def pool(X: Matrix, y: NDArray[Any], sites: Any, slices: Slices) -> PooledRows:
     centred = np.empty_like(X)
     for _, rows in group_by_site(sites, len(X)):
         centred[rows] = centre(X[rows])[0]
-    return PooledRows(centred, y, slices, is_discrete(y))
+    return PooledRows(centred, y, slices, is_discrete(y, response))

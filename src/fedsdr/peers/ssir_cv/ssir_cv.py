@@ -49,8 +49,10 @@ class SSIRCV(Reducer):
     penalties : sequence of float or None, default=None
         Multiples of :math:`\sqrt{\log d / n}`; 0.2, 0.7, ..., 2.7 if not given.
     kernel : str or Slices, default="slices(number=5)"
-        Slices of a continuous response over all rows, by their number or their size,
+        Slices of an ordered response over all rows, by their number or their size,
         ``Slices(size=20)``. Classes are slices of their own.
+    response : {"auto", "ordered", "classes"}, default="auto"
+        What y is taken for, as in `FedSSIR`.
     n_folds : int, default=5
         Parts that are held out in turn.
     as_shipped : bool, default=False
@@ -144,6 +146,7 @@ class SSIRCV(Reducer):
         *,
         penalties: Any = None,
         kernel: Any = "slices(number=5)",
+        response: str = "auto",
         n_folds: int = 5,
         as_shipped: bool = False,
         tol: float | None = None,
@@ -154,6 +157,7 @@ class SSIRCV(Reducer):
         self.max_directions = max_directions
         self.penalties = penalties
         self.kernel = kernel
+        self.response = response
         self.n_folds = n_folds
         self.as_shipped = as_shipped
         self.tol = tol
@@ -181,7 +185,7 @@ class SSIRCV(Reducer):
         """
         multiples = _check_parameters(self)
         slices = read_slices(self.kernel)
-        pooled = pool(*self._validate(X, y), sites, slices)
+        pooled = pool(*self._validate(X, y), sites, slices, self.response)
         total = pooled.summary()
         if not total.scatter.any():
             raise InputError("every column of X is constant: nothing to reduce")

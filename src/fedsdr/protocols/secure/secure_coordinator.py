@@ -24,7 +24,14 @@ from fedsdr.protocols.secure.attempts import Attempt
 from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import Question, Sum
+from fedsdr.questions import (
+    ColumnPowers,
+    ColumnShapes,
+    GapTotals,
+    MomentsOf,
+    Question,
+    Sum,
+)
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
     keys_message,
@@ -36,6 +43,9 @@ from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import check_signature
 
 T = TypeVar("T")
+
+#: Statistics of which one comes first, without a request, if columns keep their units.
+FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name)
 
 #: From a site and its reply, which fits the schema, to what it holds.
 Read = Callable[[str, Payload], T]
@@ -77,6 +87,7 @@ class SecureSum:
     timeout: float = 600.0
     survivors: tuple[str, ...] = field(default=(), init=False)
     failures: Failures = field(default_factory=dict, init=False)
+    _flagged: bool = field(default=False, init=False, repr=False)
     _added: dict[str, tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -91,7 +102,19 @@ class SecureSum:
         """
         payload = {"study": self.study.digest}
         everyone = dict.fromkeys(self.study.sites, payload)
-        return tuple(self._ask("secure.agree", everyone, _unread))
+        replies = self._ask("secure.agree", everyone, lambda _, reply: reply)
+        self._flagged = any(reply.get("is_wide", False) for reply in replies.values())
+        return tuple(replies)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether sites agree on powers of two first; as before, if a study resumes."""
+        begun = [self.state.load(self._name(one, {})[0]) for one in FIRST]
+        if any(one is not None for one in begun):
+            return False
+        if self.state.load(self._name(ColumnPowers.name, {})[0]) is not None:
+            return True
+        return self._flagged
 
     @property
     def variables(self) -> Variables:
@@ -131,8 +154,7 @@ class SecureSum:
         ndarray of shape (n_values,)
             Sum over the sites that stayed.
         """
-        question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
-        name = f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}"
+        name, question = self._name(statistic, request)
         stamp = {"study": self.study.digest, "question": question}
         attempt = Attempt(self.state, name, statistic, stamp)
         saved = self.state.load(name)
@@ -169,6 +191,11 @@ class SecureSum:
                 "and the directions estimated without them; K may be too small",
                 SiteWarning,
             )
+
+    def _name(self, statistic: str, request: Payload) -> tuple[str, bytes]:
+        """Name a sum, and digest its question."""
+        question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
+        return f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}", question
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
         # A sum that was not finished has sites only.
@@ -244,7 +271,7 @@ class SecureSum:
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
         if statistic == "moments":
-            check_counts(opened, len(survivors))
+            check_counts(opened, len(survivors), rescaled="powers" in request)
         return opened, survivors
 
     def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
@@ -291,7 +318,7 @@ class SecureSum:
         return found
 
 
-def check_counts(values: Vector, n_sites: int) -> None:
+def check_counts(values: Vector, n_sites: int, *, rescaled: bool = False) -> None:
     """Check that moments count their own sites, and at least one row per site.
 
     Parameters
@@ -300,13 +327,24 @@ def check_counts(values: Vector, n_sites: int) -> None:
         Packed summaries; the first is that of all rows.
     n_sites : int
         Number of sites in the sum.
+    rescaled : bool, default=False
+        Whether sites agreed on powers of two: those with numbers of another order then
+        contribute nothing.
 
     Raises
     ------
     Refusal
         "TAMPERED" if the counts are impossible for this number of sites.
+    InputError
+        If sites have numbers of another order.
     """
     rows, sites = values[0], values[1]
+    if rescaled and 0 <= sites < n_sites and sites == np.rint(sites):
+        raise InputError(
+            f"{n_sites - int(sites)} of {n_sites} sites hold columns with numbers of "
+            "another order than the others, which cannot be added: sites must use the "
+            "units of the study"
+        )
     if sites != n_sites or rows < n_sites or rows != np.rint(rows):
         raise Refusal("TAMPERED", "the sum does not count its own sites")
 

@@ -114,6 +114,13 @@ RESULT = (
         EVERYONE,
         absent=True,
     ),
+    FieldSpec(
+        "at_limit",
+        "bool",
+        "whether there may be more directions than were considered",
+        EVERYONE,
+        absent=True,
+    ),
     *SCORES,
     FieldSpec(
         "stand_ins",
@@ -138,6 +145,16 @@ SECURE = Schema(
                 EVERYONE,
             )
         ],
+        [
+            FieldSpec(
+                "is_wide",
+                "bool",
+                "whether some column has numbers too large or too small to be added as "
+                "they are; sites then agree on powers of two first",
+                COORDINATOR,
+                absent=True,
+            )
+        ],
     ),
     *exchange(
         "secure.keys",
@@ -149,6 +166,7 @@ SECURE = Schema(
                 "statistic that is added",
                 EVERYONE,
                 choices=(
+                    "powers",
                     "means",
                     "shapes",
                     "steps",
@@ -162,6 +180,7 @@ SECURE = Schema(
             FieldSpec(
                 "request",
                 "record",
+                "powers of two that columns are divided by, if sites agreed on them; "
                 "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; for the second stage the selected columns with "
@@ -171,6 +190,9 @@ SECURE = Schema(
                 "variance of every column; otherwise nothing",
                 EVERYONE,
                 fields=(
+                    FieldSpec(
+                        "powers", "array", shape=("d",), dtype="<i8", absent=True
+                    ),
                     CUTS,
                     FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
                     *SCORES,
@@ -215,22 +237,24 @@ SECURE = Schema(
                 "array",
                 "x_i + r_i + sum_{j > i} s_ij - sum_{j < i} s_ij modulo 2^(64 words), "
                 "with x_i for moments: n_i, 1, degrees of freedom, upper triangles of "
-                "n_i Sigma_i and n_i T_i, and sqrt(n_i) times the products of the "
-                "columns with the functions of y, for all rows and for each part, "
-                "then the vote for K as an indicator; for errors: mean squared error "
-                "of each candidate on the rows held out (eq2.14); for means: counts "
-                "and sums of the columns with gaps; for shapes: of each column count, "
-                "sum, mean, its square, variance, and counts between powers of two; "
-                "for steps: of each column the counts between its cuts, weights of the "
-                "cuts, and weighted steps of the site's normal scores at them; for "
-                "spread: the distance of Sigma_i from the pooled one on the selected "
-                "columns, what sampling alone would give, the binary logarithm of "
-                "every column's variance as a whole number, and 1 for every column "
-                "that varies; for profile: upper triangles of curvature, noise, and "
-                "what the directions leave of n_i T_i and n_i Sigma_i on the selected "
+                "n_i Sigma_i and n_i T_i, sqrt(n_i) times the products of the columns "
+                "with the functions of y, their products with y itself, and its "
+                "square, for all rows and for each part, then the vote for K as an "
+                "indicator; for errors: mean squared error of each candidate on the "
+                "rows held out (eq2.14); for means: counts and sums of the columns "
+                "with gaps; for shapes: of each column count, sum, mean, its square, "
+                "variance, and counts between powers of two; for steps: of each "
+                "column the counts between its cuts, weights of the cuts, and "
+                "weighted steps of the site's normal scores at them; for spread: the "
+                "distance of Sigma_i from the pooled one on the selected columns, "
+                "what sampling alone would give, the binary logarithm of every "
+                "column's variance as a whole number, and 1 for every column that "
+                "varies; for profile: upper triangles of curvature, noise, and what "
+                "the directions leave of n_i T_i and n_i Sigma_i on the selected "
                 "columns, the score, and five numbers (see fedsdr.summaries.profile); "
                 "for agreement: 1 for each of UNITS, SILENT, OUTSIDE and PARTIAL that "
-                "applies",
+                "applies; for powers: of each column the whole number nearest to log2 "
+                "of its standard deviation, and 1 unless it is constant",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

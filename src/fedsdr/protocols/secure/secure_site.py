@@ -128,13 +128,16 @@ class SecureSite:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
         # What an earlier round did to the rows; rules judge them as they are.
         self._rows.score(None)
+        self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
         self._rows.check(self._study.terms, self._study.columns)
         self._gate.inspect(
             self._study.first_release(), partial(self._study.observe, self._rows)
         )
         self._agreed = True
-        return {}
+        study = self._study
+        wide = needs_powers(self._rows, len(study.sites), study.ring)
+        return {"is_wide": True} if wide else {}
 
     def _keys(self, payload: Payload) -> Payload:
         name, statistic = payload["round"], payload["statistic"]
@@ -189,15 +192,16 @@ class SecureSite:
     def _compute(self, question: Question[Any]) -> Vector:
         values = question.pack(question.compute(self._rows))
         study = self._study
+        rescaled = getattr(question, "powers", None) is not None
         if isinstance(question, CandidateErrors):
             if not (values < study.ring.limit(len(study.sites))).all():
                 raise InputError(
                     "the errors of this site are too large to be added exactly: agree "
                     "on larger units for y"
                 )
-        elif isinstance(question, MomentsOf):
+        elif isinstance(question, MomentsOf) and not rescaled:
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
-        elif isinstance(question, ColumnShapes):
+        elif isinstance(question, ColumnShapes) and not rescaled:
             check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
         return values
 
@@ -239,6 +243,35 @@ class SecureSite:
         if self._round is None or payload["round"] != self._round.release.round:
             raise Refusal("ORDER", "the message belongs to another round")
         return self._round
+
+
+def needs_powers(rows: Rows, n_sites: int, ring: FixedPoint) -> bool:
+    """Return whether columns must be rescaled before their squares are added.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows of the site.
+    n_sites : int
+        Number of sites in the sum.
+    ring : FixedPoint
+        Ring in which numbers are added.
+
+    Returns
+    -------
+    bool
+        True if sums of squares would be too large or too small for the ring, or if the
+        columns are wide, see `ColumnSpread.is_wide`.
+    """
+    spread = rows.measured
+    if spread.is_wide:
+        return True
+    powers = spread.powers[spread.varies].astype(np.float64)
+    # The power is rounded: a factor of two, with a margin for sums of other numbers.
+    squares = rows.n_rows * 4.0**powers
+    floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
+    large = 4 * squares >= ring.limit(n_sites)
+    return bool((large | (squares < 4 * floor)).any())
 
 
 def fill_with_own_means(study: AgreedStudy, rows: Rows) -> None:

@@ -1,0 +1,183 @@
+"""How large the numbers of each column are, in any units, without overflow."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Mask, Matrix, Vector
+
+Powers = NDArray[np.int64]
+
+#: A column whose standard deviation is at most this share of its largest number is
+#: constant: about 45 times the distance between two numbers of that size.
+ROUNDING = 1e-14
+
+#: Columns whose standard deviation lies between 2^-20 and 2^20 keep their units.
+WIDE = 20
+
+# Squares of numbers below this power of two, about 1e99, can be added.
+FAR = 330
+
+# Below the power of the smallest number.
+_NONE = -1100
+
+# Rows that are measured at a time.
+_BLOCK = 4096
+
+
+@dataclass(slots=True, eq=False)
+class ColumnSpread:
+    r"""Largest number and standard deviation of each column, as powers of two.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+
+    Notes
+    -----
+    Numbers are divided by the power of two above the largest one seen so far, which
+    changes no digit, before they are squared: columns of 1e-300 and of 1e300 neither
+    underflow nor overflow. Missing values (NaN) do not count.
+    """
+
+    n_features: int
+    _counts: Vector = field(init=False, repr=False)
+    _tops: Powers = field(init=False, repr=False)
+    _means: Vector = field(init=False, repr=False)
+    _squares: Vector = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._counts = np.zeros(self.n_features)
+        self._tops = np.full(self.n_features, _NONE)
+        self._means = np.zeros(self.n_features)
+        self._squares = np.zeros(self.n_features)
+
+    def add(self, X: Matrix) -> None:
+        """Measure more rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Rows; NaN is a gap.
+        """
+        for start in range(0, len(X), _BLOCK):
+            with np.errstate(invalid="ignore"):
+                self._add(X[start : start + _BLOCK])
+
+    @property
+    def tops(self) -> Powers:
+        """Power of two above the largest number of each column."""
+        return self._tops
+
+    @property
+    def varies(self) -> Mask:
+        """Which columns vary by more than the rounding of their numbers."""
+        # Numbers were divided by a power of two above the largest one.
+        return np.asarray(self._deviations > ROUNDING / 2)
+
+    @property
+    def powers(self) -> Powers:
+        """Power of two nearest to the standard deviation; 0 if a column is constant."""
+        there = self.varies
+        logarithms = np.log2(np.where(there, self._deviations, 1.0))
+        return np.where(there, np.rint(logarithms).astype(np.int64) + self._tops, 0)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a column has numbers too large or too small to compute with."""
+        there = self.varies
+        apart = np.abs(self.powers) > WIDE
+        return bool((there & apart).any() or (self._tops > FAR).any())
+
+    @property
+    def _deviations(self) -> Vector:
+        return np.sqrt(self._squares / np.maximum(self._counts, 1.0))
+
+    def _add(self, X: Matrix) -> None:
+        there = ~np.isnan(X)
+        complete = bool(there.all())
+        known = X if complete else np.where(there, X, 0.0)
+        largest = np.maximum(known.max(axis=0), -known.min(axis=0))
+        own = np.where(largest > 0, np.frexp(largest)[1], _NONE)
+        tops = np.maximum(self._tops, own)
+        lower = self._tops - tops
+        means = np.ldexp(self._means, lower)
+        squares = np.ldexp(self._squares, 2 * lower)
+        scaled = np.ldexp(known, -tops)
+        counts = there.sum(axis=0)
+        some = np.maximum(counts, 1)
+        mean = scaled.sum(axis=0) / some
+        centred = scaled - mean
+        if not complete:
+            centred *= there
+        rest = centred.sum(axis=0) / some
+        total = self._counts + counts
+        step = mean + rest - means
+        squares += (centred**2).sum(axis=0) - counts * rest**2
+        squares += step**2 * self._counts * counts / np.maximum(total, 1.0)
+        self._means = means + step * counts / np.maximum(total, 1.0)
+        self._squares, self._tops = np.maximum(squares, 0.0), tops
+        self._counts = total
+
+
+def rescale(X: Matrix, powers: Powers, spread: ColumnSpread) -> Matrix:
+    """Divide every column by a power of two, which changes no digit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows; NaN is a gap.
+    powers : ndarray of int, shape (n_features,)
+        Powers that all sites agreed on.
+    spread : ColumnSpread
+        Spread of all rows of the site.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        Rows. Columns that are `far_apart` are zero.
+    """
+    far = far_apart(powers, spread)
+    scaled = np.ldexp(X, -np.where(far, spread.tops, powers))
+    if far.any():
+        scaled[:, far] = np.where(np.isnan(X[:, far]), np.nan, 0.0)
+    return scaled
+
+
+def far_apart(powers: Powers, spread: ColumnSpread) -> Mask:
+    """Find columns whose numbers are far from the powers that sites agreed on.
+
+    Parameters
+    ----------
+    powers : ndarray of int, shape (n_features,)
+        Powers that all sites agreed on.
+    spread : ColumnSpread
+        Spread of all rows of the site.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_features,)
+        Columns whose numbers, or whose spread, would over- or underflow when squared.
+    """
+    below = spread.varies & (spread.powers - powers < -FAR)
+    return np.asarray((spread.tops - powers > FAR) | below)
+
+
+def same_powers(one: Powers | None, other: Powers | None) -> bool:
+    """Compare two sets of powers.
+
+    Parameters
+    ----------
+    one, other : ndarray of int or None
+        Powers; None if columns keep their units.
+
+    Returns
+    -------
+    bool
+        Whether they are the same; None is the same as None only.
+    """
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
