@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceWarning",
+    "CovarianceWarning",
     "CurvatureWarning",
     "DisagreementWarning",
     "InputError",
     "Refusal",
     "SiteError",
     "SiteWarning",
+    "SkewnessWarning",
+    "SymmetryWarning",
     "WeakSignalWarning",
 ]
 
@@ -110,12 +113,24 @@ class SiteWarning(UserWarning):
     """One site contributes less than it could; the fit continues."""
 
 
+class CovarianceWarning(UserWarning):
+    """The covariances of the selected variables differ between sites."""
+
+
 class CurvatureWarning(UserWarning):
     """A direction was left out because it is only a curve of others."""
 
 
 class DisagreementWarning(UserWarning):
     """Sites do not agree with the result of all sites together."""
+
+
+class SkewnessWarning(UserWarning):
+    """Selected variables are so skewed that directions may be curves of others."""
+
+
+class SymmetryWarning(UserWarning):
+    """y depends on squares of columns, which the directions do not show."""
 
 
 class WeakSignalWarning(UserWarning):

@@ -28,9 +28,16 @@ from fedsdr.normal_scores import (
 )
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
-from fedsdr.summaries.profile import Common, PooledCovariance, Profile
-from fedsdr.summaries.site_agreement import CODES, Expected, other_units
+from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance, Profile
+from fedsdr.summaries.direction_use import N_USE
+from fedsdr.summaries.site_agreement import (
+    CODES,
+    Expected,
+    Findings,
+    other_units,
+)
 from fedsdr.summaries.summary import Summary
+from fedsdr.summaries.symmetric_links import N_FUNCTIONS
 
 Sum = TypeVar("Sum")
 
@@ -490,7 +497,7 @@ class CandidateErrors(Question[Vector]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementOf(Question[Vector]):
+class AgreementOf(Question[Findings]):
     """How many sites do not agree with the directions found, and in what.
 
     Parameters
@@ -525,10 +532,28 @@ class AgreementOf(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: one per code."""
-        return len(CODES)
+        """Number of values: codes, use, one per variable, and four per column."""
+        return self.length(self.columns.size, self.terms.n_features)
 
-    def compute(self, rows: Rows) -> Vector:
+    @staticmethod
+    def length(n_selected: int, n_features: int) -> int:
+        """Count the values.
+
+        Parameters
+        ----------
+        n_selected : int
+            Number of selected variables.
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return len(CODES) + N_USE + n_selected + 2 * N_FUNCTIONS * n_features
+
+    def compute(self, rows: Rows) -> Findings:
         """Compare one site with the directions, and tell the site what was noticed.
 
         Parameters
@@ -538,18 +563,62 @@ class AgreementOf(Question[Vector]):
 
         Returns
         -------
-        ndarray of shape (n_codes,)
-            1 for every code that applies, in the order of `CODES`.
+        Findings
+            Codes that apply, and sums of the site.
         """
         prepare_rows(rows, self.terms, self.places, self.fills, self.scores)
-        found = rows.agreement(self.terms, self.columns, self.scale, self.expected)
-        n_units = other_units(rows.variances(), self.variances)
-        found["UNITS"] = n_units > 0
+        asked = self.terms, self.columns, self.scale
+        view = rows.agreement(*asked, self.expected)
+        variances = rows.variances()
+        skewness, errors = rows.shapes(variances)
+        n_units = other_units(variances, errors, self.variances)
+        found = {**view.codes, "UNITS": n_units > 0}
         for code, problem, remedy in NOTICED:
-            if found.get(code):
+            if found[code]:
                 text = problem.format(n_units=n_units)
                 warn_user(describe_site(rows.label, text, remedy), SiteWarning)
-        return np.array([float(found.get(code, False)) for code in CODES])
+        return Findings(
+            np.array([float(found[code]) for code in CODES]),
+            view.use,
+            rows.n_rows * skewness[self.columns],
+            rows.squares(*asked, self.expected.basis),
+        )
+
+    def pack(self, value: Findings) -> Vector:
+        """Write what a site has found as a vector.
+
+        Parameters
+        ----------
+        value : Findings
+            Findings of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Counts, use, skewness and squares.
+        """
+        return np.concatenate(
+            [value.counts, value.use, value.skewness, value.squares.ravel()]
+        )
+
+    def unpack(self, vector: Vector) -> Findings:
+        """Read summed findings.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        Findings
+            Findings of all sites.
+        """
+        ends = np.cumsum([len(CODES), N_USE, self.columns.size])
+        counts, use, skewness, squares = np.split(vector, ends)
+        return Findings(
+            np.rint(counts), use, skewness, squares.reshape(2 * N_FUNCTIONS, -1)
+        )
 
     def request(self) -> dict[str, Any]:
         """Return the directions, what they explain, and the variances of columns.
@@ -603,8 +672,8 @@ class SpreadOf(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: two, and two per column."""
-        return 2 + 2 * self.terms.n_features
+        """Number of values: three, and two per column."""
+        return N_SPREAD + 2 * self.terms.n_features
 
     def compute(self, rows: Rows) -> Vector:
         """Compare the covariance of one site with the pooled one.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.estimation.alarms import warn_of_covariances, warn_of_findings
 from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
@@ -19,7 +20,6 @@ from fedsdr.estimation.directions import (
 from fedsdr.estimation.site_likelihood import estimate_by_site
 from fedsdr.exceptions import (
     CurvatureWarning,
-    DisagreementWarning,
     InputError,
     WeakSignalWarning,
     warn_user,
@@ -40,11 +40,8 @@ from fedsdr.questions import (
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
-from fedsdr.summaries.profile import Common, PooledCovariance, Profile
-from fedsdr.summaries.site_agreement import CODES, Expected
-
-# Share of the sites from which "only some of the directions" is a finding.
-MOSTLY = 0.9
+from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance, Profile
+from fedsdr.summaries.site_agreement import Expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +197,8 @@ def estimate(
 
     def ask_spread(sigma: Matrix) -> Vector:
         spread = adder(SpreadOf(terms, columns, scale, sigma, places, fills, scores))
-        logarithms, counts = np.split(spread[2:], 2)
+        warn_of_covariances(spread[:N_SPREAD], total.n_rows, columns.size)
+        logarithms, counts = np.split(spread[N_SPREAD:], 2)
         usual[:] = np.exp(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
         return spread
 
@@ -223,10 +221,10 @@ def estimate(
         expected = Expected(
             found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
         )
-        counts = adder(
+        findings = adder(
             AgreementOf(terms, columns, scale, expected, usual, places, fills, scores)
         )
-        warn_of_disagreement(counts, total.n_sites)
+        warn_of_findings(findings, total.n_sites, total.n_rows)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -242,38 +240,6 @@ def estimate(
             CurvatureWarning,
         )
     return found
-
-
-def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
-    """Warn if sites do not agree with the directions that were found.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes,)
-        Number of sites by code, in the order of `CODES`.
-    n_sites : int
-        Number of sites.
-    """
-    found = dict(zip(CODES, np.rint(counts).astype(int).tolist(), strict=True))
-    texts = {
-        "UNITS": "have columns in other units, or of another spread, than all together",
-        "SILENT": "show no dependence of y on the directions",
-        "OUTSIDE": "have directions of their own",
-    }
-    listed = [f"{found[code]} {text}" for code, text in texts.items() if found[code]]
-    if found["PARTIAL"] > MOSTLY * n_sites:
-        listed.append(
-            f"{found['PARTIAL']} use only some of the directions, as if there were "
-            "groups of sites with subspaces of their own"
-        )
-    if listed:
-        warn_user(
-            f"not all of the {n_sites} sites agree with the result: "
-            + "; ".join(listed)
-            + ". Each of them has been told; the result may mix what does not belong "
-            "together",
-            DisagreementWarning,
-        )
 
 
 def report(
