@@ -138,8 +138,10 @@ def draw_ratio(seed: int, *, sizes: tuple[int, ...], n_features: int) -> Sample:
     return join(parts, B)
 
 
-def draw_setting(seed: int, *, setting: int, n_per_site: int = 100) -> Sample:
-    """Draw one of the paper's settings, 10 sites, d = 150.
+def draw_setting(
+    seed: int, *, setting: int, n_per_site: int = 100, n_sites: int = 10
+) -> Sample:
+    """Draw one of the paper's settings with d = 150.
 
     Parameters
     ----------
@@ -149,13 +151,17 @@ def draw_setting(seed: int, *, setting: int, n_per_site: int = 100) -> Sample:
         Number of the setting.
     n_per_site : int, default=100
         Rows of each site.
+    n_sites : int, default=10
+        Number of sites.
 
     Returns
     -------
     Sample
         K = 1 or 2.
     """
-    data = make_setting(setting, n_per_site=n_per_site, random_state=seed)
+    data = make_setting(
+        setting, n_sites=n_sites, n_per_site=n_per_site, random_state=seed
+    )
     return Sample(data.X, data.y, data.sites, data.B)
 
 
@@ -223,12 +229,18 @@ NULL = (
         partial(draw_linear, sizes=(40,) * 100, n_features=50),
     ),
     AlarmDesign("binary y, 10 x 50", partial(draw_linear, binary=True)),
-    AlarmDesign("t3 columns, 5 x 100", partial(draw_linear, sizes=(100,) * 5, tails=_heavy)),
+    AlarmDesign(
+        "t3 columns, 5 x 100", partial(draw_linear, sizes=(100,) * 5, tails=_heavy)
+    ),
     AlarmDesign("links flipped, 10 x 50", draw_flipped),
-    AlarmDesign("ratio, 10 x 200", partial(draw_ratio, sizes=(200,) * 10, n_features=60)),
+    AlarmDesign(
+        "ratio, 10 x 200", partial(draw_ratio, sizes=(200,) * 10, n_features=60)
+    ),
     AlarmDesign("ratio, 3 x 500", partial(draw_ratio, sizes=(500,) * 3, n_features=60)),
     AlarmDesign("ratio, 30 x 60", partial(draw_ratio, sizes=(60,) * 30, n_features=60)),
-    AlarmDesign("ratio, 20 to 500 rows", partial(draw_ratio, sizes=_UNEQUAL, n_features=60)),
+    AlarmDesign(
+        "ratio, 20 to 500 rows", partial(draw_ratio, sizes=_UNEQUAL, n_features=60)
+    ),
     AlarmDesign(
         "ratio, 10 x 200, means differ",
         partial(
@@ -240,7 +252,9 @@ NULL = (
         ),
     ),
     *(
-        AlarmDesign(f"setting {number}, 10 x 100", partial(draw_setting, setting=number))
+        AlarmDesign(
+            f"setting {number}, 10 x 100", partial(draw_setting, setting=number)
+        )
         for number in range(1, 7)
     ),
     *(
@@ -249,6 +263,10 @@ NULL = (
             partial(draw_setting, setting=number, n_per_site=200),
         )
         for number in (3, 4, 6)
+    ),
+    AlarmDesign(
+        "setting 3, 3 x 300",
+        partial(draw_setting, setting=3, n_per_site=300, n_sites=3),
     ),
     *(
         AlarmDesign(f"noise, {kind}", partial(draw_noise, kind=kind), free=_MAY_BE_WEAK)

@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import (
+    CovarianceWarning,
     CurvatureWarning,
     DisagreementWarning,
     InputError,
     SiteError,
     SiteWarning,
+    SkewnessWarning,
+    SymmetryWarning,
     WeakSignalWarning,
 )
 from fedsdr.lazy_names import import_lazily
@@ -70,6 +73,7 @@ __all__ = [
     "Auto",
     "Bic",
     "ConvergenceWarning",
+    "CovarianceWarning",
     "CurvatureWarning",
     "DisagreementWarning",
     "FedPCA",
@@ -85,8 +89,10 @@ __all__ = [
     "Result",
     "SiteError",
     "SiteWarning",
+    "SkewnessWarning",
     "Slices",
     "Smooth",
+    "SymmetryWarning",
     "Universal",
     "Votes",
     "WeakSignalWarning",

@@ -28,8 +28,14 @@ from fedsdr.normal_scores import (
 )
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
-from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance, Profile
 from fedsdr.summaries.direction_use import N_USE
+from fedsdr.summaries.profile import (
+    N_NUMBERS,
+    N_SPREAD,
+    Common,
+    PooledCovariance,
+    Profile,
+)
 from fedsdr.summaries.site_agreement import (
     CODES,
     Expected,
@@ -532,17 +538,15 @@ class AgreementOf(Question[Findings]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: codes, use, one per variable, and four per column."""
-        return self.length(self.columns.size, self.terms.n_features)
+        """Number of values: codes, use of directions, and five per column."""
+        return self.length(self.terms.n_features)
 
     @staticmethod
-    def length(n_selected: int, n_features: int) -> int:
+    def length(n_features: int) -> int:
         """Count the values.
 
         Parameters
         ----------
-        n_selected : int
-            Number of selected variables.
         n_features : int
             Number of columns.
 
@@ -551,7 +555,7 @@ class AgreementOf(Question[Findings]):
         int
             Number of values.
         """
-        return len(CODES) + N_USE + n_selected + 2 * N_FUNCTIONS * n_features
+        return len(CODES) + N_USE + (1 + 2 * N_FUNCTIONS) * n_features
 
     def compute(self, rows: Rows) -> Findings:
         """Compare one site with the directions, and tell the site what was noticed.
@@ -580,7 +584,7 @@ class AgreementOf(Question[Findings]):
         return Findings(
             np.array([float(found[code]) for code in CODES]),
             view.use,
-            rows.n_rows * skewness[self.columns],
+            rows.n_rows * skewness,
             rows.squares(*asked, self.expected.basis),
         )
 
@@ -614,7 +618,7 @@ class AgreementOf(Question[Findings]):
         Findings
             Findings of all sites.
         """
-        ends = np.cumsum([len(CODES), N_USE, self.columns.size])
+        ends = np.cumsum([len(CODES), N_USE, self.terms.n_features])
         counts, use, skewness, squares = np.split(vector, ends)
         return Findings(
             np.rint(counts), use, skewness, squares.reshape(2 * N_FUNCTIONS, -1)
@@ -673,7 +677,23 @@ class SpreadOf(Question[Vector]):
     @property
     def n_values(self) -> int:
         """Number of values: three, and two per column."""
-        return N_SPREAD + 2 * self.terms.n_features
+        return self.length(self.terms.n_features)
+
+    @staticmethod
+    def length(n_features: int) -> int:
+        """Count the values.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return N_SPREAD + 2 * n_features
 
     def compute(self, rows: Rows) -> Vector:
         """Compare the covariance of one site with the pooled one.
@@ -748,7 +768,7 @@ class ProfileOf(Question[Profile]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: four triangles, a vector and five numbers."""
+        """Number of values: four triangles, a vector and eight numbers."""
         return self.length(*self.basis.shape)
 
     @staticmethod
@@ -768,7 +788,7 @@ class ProfileOf(Question[Profile]):
             Number of values.
         """
         size = n_selected * n_directions
-        return size * (size + 1) + size + n_selected * (n_selected + 1) + 5
+        return size * (size + 2) + n_selected * (n_selected + 1) + N_NUMBERS
 
     def compute(self, rows: Rows) -> Profile:
         """Compute the sums of one site.
@@ -815,6 +835,9 @@ class ProfileOf(Question[Profile]):
                     value.beyond_floor,
                     value.beyond_freedom,
                     value.beyond_freedom_squared,
+                    value.heard,
+                    value.share,
+                    value.share_squared,
                 ],
             ]
         )

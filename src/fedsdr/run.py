@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.estimation.alarms import warn_of_covariances, warn_of_findings
+from fedsdr.estimation.alarms import (
+    usual_at_sites,
+    warn_of_covariances,
+    warn_of_findings,
+)
 from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
@@ -218,13 +222,13 @@ def estimate(
         warn_if_fewer(found.directions.shape[1], k, support.size)
     if not found.weak:
         noise = total.mixed(own).noise_floor
-        expected = Expected(
-            found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
-        )
+        shares = np.clip(found.eigenvalues - noise, 0.0, None)
+        usually = usual_at_sites(shares, found.unevenness, total.n_sites)
+        expected = Expected(found.directions[support], usually)
         findings = adder(
             AgreementOf(terms, columns, scale, expected, usual, places, fills, scores)
         )
-        warn_of_findings(findings, total.n_sites, total.n_rows)
+        warn_of_findings(findings, total, columns, found.unevenness)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:

@@ -5,7 +5,8 @@ rates of false alarms and of detection.
 """
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtri, stdtrit
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import (
@@ -16,6 +17,7 @@ from fedsdr.exceptions import (
     warn_user,
 )
 from fedsdr.summaries.site_agreement import CODES, Findings
+from fedsdr.summaries.summary import Summary
 
 #: Page of all warnings.
 PAGE = "docs/warnings.md"
@@ -23,9 +25,13 @@ PAGE = "docs/warnings.md"
 # Probability of a false alarm about covariances, and the mean squared difference from
 # the common covariance, per variable, below which a difference does not matter.
 COVARIANCE_LEVEL, COVARIANCE_SIZE = 1e-3, 0.05
-# Sites that must be judged, standard errors that are added to what their own last
-# directions explain, and the share of the gain that it must stay below.
-FEWEST_JUDGED, USE_ERRORS, OWN_SHARE = 3, 2.0, 0.25
+# Sites that must be judged, standard errors within which what their own last directions
+# explain is noise, and the share of the gain that it must stay below.
+FEWEST_JUDGED, USE_ERRORS, OWN_SHARE = 3, 3.0, 0.25
+# Probability that the share of a site is above what every site should show.
+USUALLY = 0.99
+# Coefficient of variation of what sites explain above which they cannot be compared.
+MOST_UNEVEN = 0.15
 # Skewness of a variable from which curves of it look like directions.
 SKEWED = 1.5
 # Probability of a false alarm about squares, over all columns together.
@@ -66,23 +72,55 @@ def covariances_differ(spread: Vector, n_rows: int, n_selected: int) -> bool:
     return p_value < COVARIANCE_LEVEL and size > COVARIANCE_SIZE
 
 
-def subspaces_differ(use: Vector) -> bool:
+def usual_at_sites(shares: Vector, unevenness: float, n_sites: int) -> Vector:
+    """Compute the share of each direction that nearly every site should show.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (K,)
+        Shares over all sites.
+    unevenness : float
+        Coefficient of variation of what the sites explain.
+    n_sites : int
+        Number of sites.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        Shares less so many standard deviations as the 99 % point of a t distribution
+        with two degrees of freedom fewer than sites; zeros if sites vary too much, or
+        if they are too few to say.
+    """
+    if n_sites < FEWEST_JUDGED or unevenness > MOST_UNEVEN:
+        return np.zeros_like(shares)
+    below = float(stdtrit(n_sites - 2, USUALLY)) * unevenness
+    return np.asarray(shares * max(1.0 - below, 0.0))
+
+
+def subspaces_differ(use: Vector, unevenness: float) -> bool:
     """Tell whether sites use fewer directions each than all sites together.
 
     Parameters
     ----------
     use : ndarray of shape (4,)
         Sum over the sites of `direction_use`.
+    unevenness : float
+        Coefficient of variation of what the sites explain.
 
     Returns
     -------
     bool
-        Whether what the sites' own last directions explain, with two standard errors,
-        is less than a quarter of what the last common direction adds.
+        Whether what the sites' own last directions explain is noise, up to three standard
+        errors, which are less than a quarter of what the last common direction adds.
+        Not if sites explain very different shares: a link that is used in other places
+        at every site, since their means differ, shows one direction here and another
+        there.
     """
     n_sites, gain, own, variance = use
-    largest = own + USE_ERRORS * np.sqrt(max(variance, 0.0))
-    return bool(n_sites > FEWEST_JUDGED - 0.5 and largest < OWN_SHARE * gain)
+    if n_sites < FEWEST_JUDGED - 0.5 or unevenness > MOST_UNEVEN:
+        return False
+    noise = USE_ERRORS * np.sqrt(max(variance, 0.0))
+    return bool(own < noise < OWN_SHARE * gain)
 
 
 def count_skewed(skewness: Vector, n_rows: int) -> int:
@@ -143,17 +181,21 @@ def warn_of_covariances(spread: Vector, n_rows: int, n_selected: int) -> None:
         )
 
 
-def warn_of_findings(findings: Findings, n_sites: int, n_rows: int) -> None:
+def warn_of_findings(
+    findings: Findings, total: Summary, columns: NDArray[np.intp], unevenness: float
+) -> None:
     """Warn of what the sites have noticed about the directions that were found.
 
     Parameters
     ----------
     findings : Findings
         Sums over the sites.
-    n_sites : int
-        Number of sites.
-    n_rows : int
-        Number of rows of all sites.
+    total : Summary
+        Sums of the first stage, with the numbers of sites and rows.
+    columns : ndarray of int
+        Indices of the selected variables.
+    unevenness : float
+        Coefficient of variation of what the sites explain.
     """
     found = dict(zip(CODES, np.rint(findings.counts).astype(int).tolist(), strict=True))
     texts = {
@@ -164,18 +206,18 @@ def warn_of_findings(findings: Findings, n_sites: int, n_rows: int) -> None:
     for code, text in texts.items():
         if found[code]:
             warn_user(
-                f"{found[code]} of {n_sites} sites {text}; each of them has been told. "
-                f"See {PAGE}#{code.lower()}",
+                f"{found[code]} of {total.n_sites} sites {text}; each of them has been "
+                f"told. See {PAGE}#{code.lower()}",
                 DisagreementWarning,
             )
-    if subspaces_differ(findings.use):
+    if subspaces_differ(findings.use, unevenness):
         warn_user(
             "the sites use fewer directions each than all of them together, as if "
             "there were groups of sites with subspaces of their own. "
             f"See {PAGE}#groups",
             DisagreementWarning,
         )
-    n_skewed = count_skewed(findings.skewness, n_rows)
+    n_skewed = count_skewed(findings.skewness[columns], total.n_rows)
     if n_skewed:
         warn_user(
             f"{n_skewed} of the selected variables are so skewed that directions may "

@@ -38,6 +38,8 @@ class Estimate:
         Whether the first direction may be due to a few large values.
     curved : bool, default=False
         Whether a direction was left out because it is only a curve of others.
+    unevenness : float, default=0.0
+        Coefficient of variation, over sites, of what the directions explain.
     """
 
     directions: Matrix
@@ -46,6 +48,7 @@ class Estimate:
     table: tuple[dict[str, Any], ...] = ()
     weak: bool = False
     curved: bool = False
+    unevenness: float = 0.0
 
     @classmethod
     def nothing(

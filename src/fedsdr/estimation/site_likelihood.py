@@ -312,7 +312,13 @@ def estimate_by_site(
     directions[support] = basis @ turn
     shares = shares[: turn.shape[1]]
     return Estimate(
-        directions, support[kept], shares, _table(fit), fit.weak, fit.curved
+        directions,
+        support[kept],
+        shares,
+        _table(fit),
+        fit.weak,
+        fit.curved,
+        fit.profile.unevenness(total.n_rows / total.n_sites),
     )
 
 

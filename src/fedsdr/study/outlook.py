@@ -7,9 +7,15 @@ import numpy as np
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import ColumnShapes, MomentsOf, ProfileOf, ScoreSteps
+from fedsdr.questions import (
+    AgreementOf,
+    ColumnShapes,
+    MomentsOf,
+    ProfileOf,
+    ScoreSteps,
+    SpreadOf,
+)
 from fedsdr.study.study_file import StudyFile
-from fedsdr.summaries.site_agreement import CODES
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
@@ -75,9 +81,9 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["errors"] = terms.max_candidates
     if terms.max_profiles:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
-        found["spread"] = 2 + 2 * terms.n_features
+        found["spread"] = SpreadOf.length(terms.n_features)
         found["profile"] = ProfileOf.length(s, k)
-        found["agreement"] = len(CODES)
+        found["agreement"] = AgreementOf.length(terms.n_features)
     return found
 
 
@@ -181,7 +187,9 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
         lines.append(
             "how far the sites' covariances of these variables are apart, and how many "
-            "sites do not agree with the result, not which"
+            "sites do not agree with the result, not which; for warnings, sums of "
+            "skewness, of how many directions sites use, and of products of y with "
+            "squares of columns"
         )
         lines.append(
             "if it asks for directions of its own choice: covariances of a few columns "

@@ -9,7 +9,9 @@ from fedsdr.arrays import Matrix, Vector
 N_USE = 4
 
 
-def direction_use(inside: Matrix, before: float, overlap: Matrix, n_rows: int) -> Vector:
+def direction_use(
+    inside: Matrix, before: float, overlap: Matrix, n_rows: int
+) -> Vector:
     r"""Compare what the last of K directions adds with a site's own last direction.
 
     Parameters
@@ -35,11 +37,11 @@ def direction_use(inside: Matrix, before: float, overlap: Matrix, n_rows: int) -
 
     Notes
     -----
-    Sites that all use K directions gain by the last one what their own :math:`\lambda_K`
-    is. Sites that use fewer, but not the same ones, gain as much together, and every
-    :math:`\lambda_K` is noise: to first order :math:`n_i\lambda_K` is then a quadratic
-    form of normal numbers with the matrix :math:`POP`, where P removes the K - 1
-    leading right singular vectors.
+    Sites that all use K directions gain by the last one what their own
+    :math:`\lambda_K` is. Sites that use fewer, but not the same ones, gain as much
+    together, and every :math:`\lambda_K` is noise: to first order
+    :math:`n_i\lambda_K` is then a quadratic form of normal numbers with the matrix
+    :math:`POP`, where P removes the K - 1 leading right singular vectors.
     """
     n_directions, n_functions = inside.shape
     if n_directions < 2 or n_functions < n_directions:

@@ -24,6 +24,9 @@ from fedsdr.summaries.slicing import Weights
 #: Batches of rows, centred and scaled, each with the values of the functions of y.
 Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 
+#: Numbers of a profile beside its vectors and matrices.
+N_NUMBERS = 8
+
 #: Numbers that say how far a site's covariance is from that of all sites.
 N_SPREAD = 3
 
@@ -99,6 +102,10 @@ class Profile:
         been taken out of x and y, and what it would explain on average as noise.
     beyond_freedom, beyond_freedom_squared : float
         Degrees of freedom of these, as in `Summary`.
+    heard, share, share_squared : float
+        Sums of :math:`n_i \lambda_i^p`, p = 0, 1, 2, where :math:`\lambda_i` is the
+        share that the directions explain at site i, without that of noise, over the
+        sites where it is larger than that of noise.
     """
 
     curvature: Matrix
@@ -111,6 +118,9 @@ class Profile:
     beyond_floor: float
     beyond_freedom: float
     beyond_freedom_squared: float
+    heard: float
+    share: float
+    share_squared: float
 
     def __add__(self, other: "Profile") -> "Profile":
         return Profile(
@@ -139,7 +149,26 @@ class Profile:
         size = n_features * n_directions
         square = np.zeros((n_features, n_features))
         large = np.zeros((size, size))
-        return cls(large, np.zeros(size), large, square, square, *(0.0,) * 5)
+        return cls(large, np.zeros(size), large, square, square, *(0.0,) * N_NUMBERS)
+
+    def unevenness(self, rows_per_site: float) -> float:
+        """Compute the variation of the shares over sites that show the directions.
+
+        Parameters
+        ----------
+        rows_per_site : float
+            Mean number of rows of a site. What sampling gives where a line explains y
+            well, a squared coefficient of variation of about one over it, is taken off.
+
+        Returns
+        -------
+        float
+            Coefficient of variation.
+        """
+        if self.share <= 0.0:
+            return 0.0
+        ratio = self.heard * self.share_squared / self.share**2
+        return float(np.sqrt(max(ratio - 1.0 - 1.0 / rows_per_site, 0.0)))
 
 
 def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
@@ -223,6 +252,7 @@ def profile(
         found.scatter,
         found.explained,
         *_beyond(reduced, batches, np.asarray(overlap)),
+        *_share_moments(found.explained, np.trace(overlap), n_rows, n_directions),
     )
 
 
@@ -350,6 +380,17 @@ def _variance_of_spread(white: Matrix) -> float:
     return 2.0 * float((products**2).sum()) / (n_rows * (n_rows - 1))
 
 
+def _share_moments(
+    explained: float, freedom: float, n_rows: int, n_directions: int
+) -> tuple[float, float, float]:
+    """Return powers 0, 1, 2 of the share that is explained, zeros if it is noise."""
+    noise = n_directions * float(freedom) / (n_rows - 1)
+    share = min(explained / n_rows - noise, float(n_directions))
+    if not share > noise:
+        return 0.0, 0.0, 0.0
+    return float(n_rows), n_rows * share, n_rows * share**2
+
+
 def _residual_scatter(
     own: Matrix, common: Common | None, n_rows: int, spread: Matrix, overlap: Matrix
 ) -> Matrix:
@@ -443,7 +484,10 @@ def curves_of(reduced: Matrix) -> Matrix:
     degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
     if degree >= 2:
         columns += [
-            np.polynomial.legendre.legvander(_mid_ranks(one), degree)[:, 1:]
+            # Equal values may differ by rounding, by how rows are read.
+            np.polynomial.legendre.legvander(_mid_ranks(np.round(one, 9)), degree)[
+                :, 1:
+            ]
             for one in reduced.T
         ]
         columns += [

@@ -13,10 +13,10 @@ CODES = ("UNITS", "SILENT", "OUTSIDE")
 
 # Factor of a column's standard deviation, against the mean of all sites, that no mix of
 # patients or customers has; and standard errors that it must be exceeded by.
-OTHER_UNITS, UNITS_ERRORS = 6.0, 3.0
+OTHER_UNITS, UNITS_ERRORS = 8.0, 3.0
 # Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
 # has none; and below which it has none.
-EXPECTED, NONE = 38.0, 1.0
+EXPECTED, NONE = 20.0, 3.0
 # Evidence of all directions but the last one from which the use of it can be judged.
 STRONG = 12.0
 # Evidence of a further direction from which a site disagrees.
@@ -32,8 +32,8 @@ class Expected:
     basis : ndarray of shape (s, K)
         Directions, for scaled variables.
     shares : ndarray of shape (K,)
-        Share of each direction's variance that y explains over all sites, descending,
-        without what noise explains.
+        Share of each direction's variance that y explains at nearly every site,
+        without what noise explains, descending.
     """
 
     basis: Matrix
@@ -77,8 +77,8 @@ class Findings:
         Number of sites by code, in the order of `CODES`.
     use : ndarray of shape (4,)
         How many of the directions each site uses, see `direction_use`.
-    skewness : ndarray of shape (s,)
-        Skewness of the selected variables times the number of rows.
+    skewness : ndarray of shape (n_features,)
+        Skewness of every column times the number of rows, see `shapes_of_columns`.
     squares : ndarray of shape (4, n_features)
         Functions of y against squares of all columns, see `squares_of_columns`.
     """
@@ -111,7 +111,7 @@ def other_units(variances: Vector, errors: Vector, pooled: Vector) -> int:
     Returns
     -------
     int
-        Number of columns that vary more than 36 times as much, or as little, by more
+        Number of columns that vary more than 64 times as much, or as little, by more
         than three standard errors: a few large values in a small site are not units.
     """
     usable = (variances > 0.0) & (pooled > 0.0)
@@ -180,9 +180,9 @@ def agreement(batches: Batches, expected: Expected) -> SiteView:
         ratio = max(share / floor, 1.0)
         return float(effective * (ratio - 1 - np.log(ratio)))
 
-    wanted = [evidence(float(share) + floor) for share in expected.shares]
+    wanted = evidence(float(expected.shares[0]) + floor)
     seen = [evidence(float(share)) for share in shares]
-    found["SILENT"] = wanted[0] > EXPECTED and seen[0] < NONE
+    found["SILENT"] = wanted > EXPECTED and seen[0] < NONE
     if len(seen) > 1 and seen[-2] > STRONG:
         first = basis[:, :-1]
         toward = first.T @ products
