@@ -110,8 +110,9 @@ def subspaces_differ(use: Vector, unevenness: float) -> bool:
     Returns
     -------
     bool
-        Whether what the sites' own last directions explain is noise, up to three standard
-        errors, which are less than a quarter of what the last common direction adds.
+        Whether what the sites' own last directions explain is noise, up to three
+        standard errors, which are less than a quarter of what the last common direction
+        adds.
         Not if sites explain very different shares: a link that is used in other places
         at every site, since their means differ, shows one direction here and another
         there.
