@@ -171,13 +171,15 @@ def test_different_covariances_make_no_directions(seed: int) -> None:
     assert pooled.support_[3:].sum() >= 4
     assert subspace_distance(pooled.directions_, truth) > 1.7
 
-@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
     model = FedSSIR().fit(X, y, sites=sites)
     assert model.n_directions_ == 1
     assert subspace_distance(model.directions_, truth) < 0.06
     assert model.support_.nonzero()[0].tolist() == [0, 1, 2]
     given = FedSSIR(1).fit(X, y, sites=sites)
     assert subspace_distance(given.directions_, truth) < 0.06
+
+
+@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
 def test_two_directions_are_found_where_covariances_differ() -> None:
     """The second stage does not only remove directions."""
     rng = np.random.default_rng(1)
@@ -324,7 +326,6 @@ def test_a_given_penalty_keeps_its_variables() -> None:
 
 @pytest.mark.parametrize("where", ["everywhere", "one site"])
 def test_constant_and_duplicated_columns(where: str) -> None:
-@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
     rng = np.random.default_rng(2)
     X = rng.normal(size=(600, 5))
     y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=600)
@@ -339,6 +340,9 @@ def test_constant_and_duplicated_columns(where: str) -> None:
     merged = model.directions_[:5].copy()
     merged[0] += model.directions_[5]
     assert subspace_distance(merged, plain.directions_) < 0.02
+
+
+@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
 def test_an_active_column_that_is_constant_at_one_site() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(900, 6))
