@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale designs dist walk reproduce clean
+	bench-secure-sum bench-federation bench-scale designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -82,6 +82,9 @@ bench-scale: $(VENV)/.dev ## studies of many sites
 
 designs: $(VENV)/.dev ## fit every method to hard designs, ARGS="--runs 5 --jobs 2"
 	$(BIN)/python -m benchmarks.designs $(ARGS)
+
+alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
+	$(BIN)/python -m benchmarks.alarms $(ARGS)
 
 dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
 	rm -rf dist

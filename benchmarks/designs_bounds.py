@@ -13,7 +13,7 @@ from benchmarks.hard_designs import FAMILIES, Design
 COVARIANCES, SMALL, SKEWED, MANY, ODD, NOISE = FAMILIES
 
 #: Warning that should be given where a site is odd.
-ODD_WARNING = "SiteWarning"
+ODD_WARNING = "DisagreementWarning"
 
 #: A missed bound is within noise if the excess is below so many standard errors, or
 #: if a share as bad has this probability where the bound is just met.

@@ -83,18 +83,18 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum() -> None:
     added = OwnSites(sites, Variables(("a", "b", "c", "d")))(spread)
     packed = sum(spread.pack(spread.compute(rows)) for rows in sites.values())
     np.testing.assert_allclose(spread.unpack(packed), added, rtol=1e-13)
-    assert spread.n_values == packed.size == 2 + 2 * D
+    assert spread.n_values == packed.size == 3 + 2 * D
     logarithms = sum(np.rint(np.log2(rows.X.var(axis=0))) for rows in sites.values())
-    np.testing.assert_array_equal(added[2 : 2 + D], logarithms)
-    np.testing.assert_array_equal(added[2 + D :], 3.0)
+    np.testing.assert_array_equal(added[3 : 3 + D], logarithms)
+    np.testing.assert_array_equal(added[3 + D :], 3.0)
 
 
 def test_constant_columns_have_no_variance_to_compare() -> None:
     rows = site(0, 40)
     rows.X[:, 1] = 0.1
     found = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA).compute(rows)
-    assert found[2 + 1] == 0.0
-    assert found[2 + D :].tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert found[3 + 1] == 0.0
+    assert found[3 + D :].tolist() == [1.0, 0.0, 1.0, 1.0]
 
 
 def test_values_of_a_profile_are_counted() -> None:
@@ -104,7 +104,7 @@ def test_values_of_a_profile_are_counted() -> None:
         question = ProfileOf(terms, columns, np.ones(s), np.eye(s)[:, :k])
         size = s * k
         triangles = 2 * (size * (size + 1) // 2) + 2 * (s * (s + 1) // 2)
-        assert question.n_values == triangles + size + 5 == ProfileOf.length(s, k)
+        assert question.n_values == triangles + size + 8 == ProfileOf.length(s, k)
 
 
 def test_selected_columns_are_scaled_and_centred() -> None:
@@ -423,7 +423,7 @@ def test_whatever_is_read_has_an_answer(weight, sigma) -> None:
             assert vector.shape == (question.n_values,)
         request = {"columns": COLUMNS, "scale": scale, "sigma": sigma}
         question = read_question("spread", request, TERMS, ())
-        assert question.compute(site(0, 40)).shape == (2 + 2 * D,)
+        assert question.compute(site(0, 40)).shape == (3 + 2 * D,)
 
 
 @pytest.mark.parametrize("variances", [np.zeros(D), np.full(D, 1e149), -VARIANCES])
@@ -438,4 +438,7 @@ def test_whatever_is_compared_has_an_answer(variances) -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", SiteWarning)
                     found = question.compute(site(0, 40))
-                assert set(found) <= {0.0, 1.0}
+                assert set(found.counts) <= {0.0, 1.0}
+                vector = question.pack(found)
+                assert vector.shape == (question.n_values,)
+                assert np.isfinite(vector).all()

@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from fedsdr.exceptions import (
+    CovarianceWarning,
     CurvatureWarning,
     DimensionLimitWarning,
     DisagreementWarning,
     InputError,
     SiteError,
     SiteWarning,
+    SkewnessWarning,
+    SymmetryWarning,
     WeakSignalWarning,
 )
 from fedsdr.lazy_names import import_lazily
@@ -71,6 +74,7 @@ __all__ = [
     "Auto",
     "Bic",
     "ConvergenceWarning",
+    "CovarianceWarning",
     "CurvatureWarning",
     "DimensionLimitWarning",
     "DisagreementWarning",
@@ -87,8 +91,10 @@ __all__ = [
     "Result",
     "SiteError",
     "SiteWarning",
+    "SkewnessWarning",
     "Slices",
     "Smooth",
+    "SymmetryWarning",
     "Universal",
     "Votes",
     "WeakSignalWarning",

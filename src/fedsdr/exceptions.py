@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceWarning",
+    "CovarianceWarning",
     "CurvatureWarning",
     "DimensionLimitWarning",
     "DisagreementWarning",
@@ -22,6 +23,8 @@ __all__ = [
     "Refusal",
     "SiteError",
     "SiteWarning",
+    "SkewnessWarning",
+    "SymmetryWarning",
     "WeakSignalWarning",
 ]
 
@@ -111,6 +114,10 @@ class SiteWarning(UserWarning):
     """One site contributes less than it could; the fit continues."""
 
 
+class CovarianceWarning(UserWarning):
+    """The covariances of the selected variables differ between sites."""
+
+
 class CurvatureWarning(UserWarning):
     """A direction was left out because it is only a curve of others."""
 
@@ -121,6 +128,14 @@ class DisagreementWarning(UserWarning):
 
 class DimensionLimitWarning(UserWarning):
     """All directions that were considered were accepted; there may be more."""
+
+
+class SkewnessWarning(UserWarning):
+    """Selected variables are so skewed that directions may be curves of others."""
+
+
+class SymmetryWarning(UserWarning):
+    """y depends on squares of columns, which the directions do not show."""
 
 
 class WeakSignalWarning(UserWarning):

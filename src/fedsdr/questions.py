@@ -29,9 +29,23 @@ from fedsdr.normal_scores import (
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.selection.dimension import bic_dimension
 from fedsdr.summaries.column_spread import Powers
-from fedsdr.summaries.profile import Common, PooledCovariance, Profile
-from fedsdr.summaries.site_agreement import CODES, Expected, other_units
+from fedsdr.summaries.direction_use import N_USE
+from fedsdr.summaries.profile import (
+    N_NUMBERS,
+    N_SPREAD,
+    Common,
+    PooledCovariance,
+    Profile,
+)
+from fedsdr.summaries.remainder import N_REST
+from fedsdr.summaries.site_agreement import (
+    CODES,
+    Expected,
+    Findings,
+    other_units,
+)
 from fedsdr.summaries.summary import Summary
+from fedsdr.summaries.symmetric_links import N_FUNCTIONS
 
 Sum = TypeVar("Sum")
 
@@ -591,7 +605,7 @@ class CandidateErrors(Question[Vector]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementOf(Question[Vector]):
+class AgreementOf(Question[Findings]):
     """How many sites do not agree with the directions found, and in what.
 
     Parameters
@@ -629,10 +643,26 @@ class AgreementOf(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: one per code."""
-        return len(CODES)
+        """Number of values: codes, use of directions, and five per column."""
+        return self.length(self.terms.n_features)
 
-    def compute(self, rows: Rows) -> Vector:
+    @staticmethod
+    def length(n_features: int) -> int:
+        """Count the values.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return len(CODES) + N_USE + (1 + 2 * N_FUNCTIONS) * n_features
+
+    def compute(self, rows: Rows) -> Findings:
         """Compare one site with the directions, and tell the site what was noticed.
 
         Parameters
@@ -642,18 +672,62 @@ class AgreementOf(Question[Vector]):
 
         Returns
         -------
-        ndarray of shape (n_codes,)
-            1 for every code that applies, in the order of `CODES`.
+        Findings
+            Codes that apply, and sums of the site.
         """
         prepare_rows(rows, self)
-        found = rows.agreement(self.terms, self.columns, self.scale, self.expected)
-        n_units = other_units(rows.variances(), self.variances)
-        found["UNITS"] = n_units > 0
+        asked = self.terms, self.columns, self.scale
+        view = rows.agreement(*asked, self.expected)
+        variances = rows.variances()
+        skewness, errors = rows.shapes(variances)
+        n_units = other_units(variances, errors, self.variances)
+        found = {**view.codes, "UNITS": n_units > 0}
         for code, problem, remedy in NOTICED:
-            if found.get(code):
+            if found[code]:
                 text = problem.format(n_units=n_units)
                 warn_user(describe_site(rows.label, text, remedy), SiteWarning)
-        return np.array([float(found.get(code, False)) for code in CODES])
+        return Findings(
+            np.array([float(found[code]) for code in CODES]),
+            view.use,
+            rows.n_rows * skewness,
+            rows.squares(*asked, self.expected.basis),
+        )
+
+    def pack(self, value: Findings) -> Vector:
+        """Write what a site has found as a vector.
+
+        Parameters
+        ----------
+        value : Findings
+            Findings of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Counts, use, skewness and squares.
+        """
+        return np.concatenate(
+            [value.counts, value.use, value.skewness, value.squares.ravel()]
+        )
+
+    def unpack(self, vector: Vector) -> Findings:
+        """Read summed findings.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        Findings
+            Findings of all sites.
+        """
+        ends = np.cumsum([len(CODES), N_USE, self.terms.n_features])
+        counts, use, skewness, squares = np.split(vector, ends)
+        return Findings(
+            np.rint(counts), use, skewness, squares.reshape(2 * N_FUNCTIONS, -1)
+        )
 
     def request(self) -> dict[str, Any]:
         """Return the directions, what they explain, and the variances of columns.
@@ -710,8 +784,24 @@ class SpreadOf(Question[Vector]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: two, and two per column."""
-        return 2 + 2 * self.terms.n_features
+        """Number of values: three, and two per column."""
+        return self.length(self.terms.n_features)
+
+    @staticmethod
+    def length(n_features: int) -> int:
+        """Count the values.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return N_SPREAD + 2 * n_features
 
     def compute(self, rows: Rows) -> Vector:
         """Compare the covariance of one site with the pooled one.
@@ -746,6 +836,74 @@ class SpreadOf(Question[Vector]):
             `MomentsOf.request`.
         """
         chosen = {"columns": self.columns, "scale": self.scale, "sigma": self.sigma}
+        return {**_preparation(self), **chosen}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemainderOf(Question[Vector]):
+    """What y has to do with every column beside the directions found.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    columns : ndarray of int
+        Indices of the s selected variables, ascending.
+    scale : ndarray of shape (s,)
+        Divisor of each of them.
+    basis : ndarray of shape (s, K)
+        Directions, for scaled variables.
+    places : tuple of int, default=()
+        Indices of columns whose gaps are filled first.
+    fills : ndarray of shape (n_places,), optional
+        Values that the gaps are filled with.
+    scores : NormalScores, optional
+        Scores that the columns are then replaced by.
+    powers : ndarray of int, shape (n_features,), optional
+        Powers of two that columns are divided by.
+    """
+
+    name: ClassVar[str] = "remainder"
+    terms: Terms
+    columns: NDArray[np.int64]
+    scale: Vector
+    basis: Matrix
+    places: tuple[int, ...] = ()
+    fills: Vector | None = None
+    scores: NormalScores | None = None
+    powers: Powers | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: one per column, and three."""
+        return self.terms.n_features + N_REST
+
+    def compute(self, rows: Rows) -> Vector:
+        """Compute what is left at one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            See `fedsdr.summaries.remainder`.
+        """
+        prepare_rows(rows, self)
+        return rows.remainder(self.terms, self.columns, self.scale, self.basis)
+
+    def request(self) -> dict[str, Any]:
+        """Return the variables, their scale and the directions.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "columns", "scale", "basis" and those of
+            `MomentsOf.request`.
+        """
+        chosen = {"columns": self.columns, "scale": self.scale, "basis": self.basis}
         return {**_preparation(self), **chosen}
 
 
@@ -791,7 +949,7 @@ class ProfileOf(Question[Profile]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: four triangles, a vector and five numbers."""
+        """Number of values: four triangles, a vector and eight numbers."""
         return self.length(*self.basis.shape)
 
     @staticmethod
@@ -811,7 +969,7 @@ class ProfileOf(Question[Profile]):
             Number of values.
         """
         size = n_selected * n_directions
-        return size * (size + 1) + size + n_selected * (n_selected + 1) + 5
+        return size * (size + 2) + n_selected * (n_selected + 1) + N_NUMBERS
 
     def compute(self, rows: Rows) -> Profile:
         """Compute the sums of one site.
@@ -858,6 +1016,9 @@ class ProfileOf(Question[Profile]):
                     value.beyond_floor,
                     value.beyond_freedom,
                     value.beyond_freedom_squared,
+                    value.heard,
+                    value.share,
+                    value.share_squared,
                 ],
             ]
         )
@@ -962,6 +1123,8 @@ def read_question(
         question = _read_agreement(rest, terms)
     elif name == SpreadOf.name and terms.max_profiles:
         question = _read_spread(rest, terms)
+    elif name == RemainderOf.name and terms.max_profiles:
+        question = _read_remainder(rest, terms)
     elif name == ProfileOf.name and terms.max_profiles:
         question = _read_profile(rest, terms)
     if question is None:
@@ -1105,6 +1268,14 @@ def _read_spread(rest: dict[str, Any], terms: Terms) -> SpreadOf:
     if rest:
         raise Refusal("MALFORMED")
     return SpreadOf(terms, columns, scale, sigma)
+
+
+def _read_remainder(rest: dict[str, Any], terms: Terms) -> RemainderOf:
+    columns, scale = _read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if rest or not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    return RemainderOf(terms, columns, scale, basis)
 
 
 def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:

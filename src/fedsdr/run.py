@@ -8,21 +8,26 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
+from fedsdr.estimation.alarms import (
+    usual_at_sites,
+    warn_of_covariances,
+    warn_of_findings,
+)
 from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
     orthonormal,
     warn_if_fewer,
 )
-from fedsdr.estimation.site_likelihood import estimate_by_site
+from fedsdr.estimation.site_likelihood import Index, estimate_by_site
 from fedsdr.estimation.stand_ins import find_stand_ins
 from fedsdr.exceptions import (
     CurvatureWarning,
     DimensionLimitWarning,
-    DisagreementWarning,
     InputError,
     WeakSignalWarning,
     warn_user,
@@ -38,6 +43,7 @@ from fedsdr.questions import (
     GapTotals,
     MomentsOf,
     ProfileOf,
+    RemainderOf,
     ScoreSteps,
     SpreadOf,
 )
@@ -45,13 +51,12 @@ from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
-from fedsdr.summaries.profile import Common, PooledCovariance, Profile
-from fedsdr.summaries.site_agreement import CODES, Expected
+from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance, Profile
+from fedsdr.summaries.remainder import N_REST
+from fedsdr.summaries.site_agreement import Expected, Findings
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150
-# Share of the sites from which "only some of the directions" is a finding.
-MOSTLY = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,6 +209,77 @@ def agree_on_powers(
     return None
 
 
+class _SecondStage:
+    """Asks the sites of an adder for the sums of the second stage."""
+
+    def __init__(self, adder: Adder, method: Method, gathered: Gathered) -> None:
+        variables = adder.variables
+        self._adder, self._terms = adder, method.terms(variables)
+        self._prepared = (
+            variables.filled_places,
+            gathered.fills,
+            gathered.scores,
+            gathered.powers,
+        )
+        self._usable, self._scale = np.flatnonzero(gathered.usable), gathered.scale
+        self._n_rows = gathered.evidence.total.n_rows
+        self._usual = np.zeros(len(variables.names))
+        #: What `warn_of_covariances` needs to know.
+        self.distances: tuple[Vector, int, int] = (np.zeros(N_SPREAD), 0, 0)
+
+    def profile(
+        self,
+        support: Index,
+        basis: Matrix,
+        common: Common | None,
+        target: PooledCovariance | None,
+    ) -> Profile:
+        """Ask for the sums at some directions."""
+        columns, scale = self._selected(support)
+        return self._adder(
+            ProfileOf(
+                self._terms, columns, scale, basis, common, target, *self._prepared
+            )
+        )
+
+    def spread(self, support: Index, sigma: Matrix) -> Vector:
+        """Ask how far covariances, and variances of all columns, are apart."""
+        columns, scale = self._selected(support)
+        spread = self._adder(
+            SpreadOf(self._terms, columns, scale, sigma, *self._prepared)
+        )
+        self.distances = spread[:N_SPREAD], self._n_rows, support.size
+        logarithms, counts = np.split(spread[N_SPREAD:], 2)
+        self._usual = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
+        return spread
+
+    def remainder(self, support: Index, basis: Matrix) -> Vector:
+        """Ask what y has to do with every usable column beside directions."""
+        columns, scale = self._selected(support)
+        sums = self._adder(
+            RemainderOf(self._terms, columns, scale, basis, *self._prepared)
+        )
+        return np.concatenate([sums[:-N_REST][self._usable], sums[-N_REST:]])
+
+    def agreement(
+        self, found: Estimate, usually: Vector
+    ) -> tuple[Findings, NDArray[np.intp]]:
+        """Ask whether the sites agree, and return the columns that were named."""
+        support = np.flatnonzero(found.directions.any(axis=1))
+        columns, scale = self._selected(support)
+        expected = Expected(found.directions[support], usually)
+        findings = self._adder(
+            AgreementOf(
+                self._terms, columns, scale, expected, self._usual, *self._prepared
+            )
+        )
+        return findings, columns
+
+    def _selected(self, support: Index) -> tuple[NDArray[np.intp], Vector]:
+        columns = self._usable[support]
+        return columns, self._scale[columns]
+
+
 def estimate(
     adder: Adder, method: Method, gathered: Gathered, selection: Selection
 ) -> Estimate:
@@ -236,47 +312,27 @@ def estimate(
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
     support = solution.active if selection.support is None else selection.support
-    columns = np.flatnonzero(gathered.usable)[support]
-    variables = adder.variables
-    terms, places = method.terms(variables), variables.filled_places
-
-    scale = gathered.scale[columns]
-    prepared = (places, gathered.fills, gathered.scores, gathered.powers)
-
-    def ask(
-        basis: Matrix, common: Common | None, target: PooledCovariance | None
-    ) -> Profile:
-        return adder(ProfileOf(terms, columns, scale, basis, common, target, *prepared))
-
-    usual = np.zeros(len(variables.names))
-
-    def ask_spread(sigma: Matrix) -> Vector:
-        spread = adder(SpreadOf(terms, columns, scale, sigma, *prepared))
-        logarithms, counts = np.split(spread[2:], 2)
-        usual[:] = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
-        return spread
-
+    sites = _SecondStage(adder, method, gathered)
     chosen = isinstance(rule, Auto)
     k = solution.n_directions
     found = estimate_by_site(
         total,
         support,
         own,
-        ask,
-        ask_spread,
+        sites,
         n_directions=None if chosen else k,
         limit=rule.max_directions if chosen else k,
         prune=not isinstance(method.penalty, float),
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
+    warn_of_covariances(*sites.distances)
     if not found.weak:
         noise = total.mixed(own).noise_floor
-        expected = Expected(
-            found.directions[support], np.clip(found.eigenvalues - noise, 0.0, None)
-        )
-        counts = adder(AgreementOf(terms, columns, scale, expected, usual, *prepared))
-        warn_of_disagreement(counts, total.n_sites)
+        shares = np.clip(found.eigenvalues - noise, 0.0, None)
+        usually = usual_at_sites(shares, found.unevenness, total.n_sites)
+        findings, columns = sites.agreement(found, usually)
+        warn_of_findings(findings, total, columns, found.unevenness)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -343,38 +399,6 @@ def warn_of_limit(n_directions: int, method: Method) -> None:
         f"{n_directions + 3}), or give the number of directions",
         DimensionLimitWarning,
     )
-
-
-def warn_of_disagreement(counts: Vector, n_sites: int) -> None:
-    """Warn if sites do not agree with the directions that were found.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes,)
-        Number of sites by code, in the order of `CODES`.
-    n_sites : int
-        Number of sites.
-    """
-    found = dict(zip(CODES, np.rint(counts).astype(int).tolist(), strict=True))
-    texts = {
-        "UNITS": "have columns in other units, or of another spread, than all together",
-        "SILENT": "show no dependence of y on the directions",
-        "OUTSIDE": "have directions of their own",
-    }
-    listed = [f"{found[code]} {text}" for code, text in texts.items() if found[code]]
-    if found["PARTIAL"] > MOSTLY * n_sites:
-        listed.append(
-            f"{found['PARTIAL']} use only some of the directions, as if there were "
-            "groups of sites with subspaces of their own"
-        )
-    if listed:
-        warn_user(
-            f"not all of the {n_sites} sites agree with the result: "
-            + "; ".join(listed)
-            + ". Each of them has been told; the result may mix what does not belong "
-            "together",
-            DisagreementWarning,
-        )
 
 
 def report(

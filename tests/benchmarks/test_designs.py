@@ -170,7 +170,7 @@ def test_distances_are_compared_on_the_same_samples() -> None:
 
 
 def test_warnings_of_odd_sites_are_counted_by_name(tmp_path) -> None:
-    frame = fits_of("fedsdr", warned=["SiteWarning WeakSignalWarning"] * 19 + ["-"])
+    frame = fits_of("fedsdr", warned=["DisagreementWarning SiteWarning"] * 19 + ["-"])
     frame = frame.assign(family="odd sites", design="y shuffled at one site")
     line = line_of(write_page(frame, tmp_path / "a.md"), "y shuffled at one site")
     assert "warned 95%, at least 90%: met" in line

@@ -113,9 +113,9 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
     # A profile of six variables and two directions.
     assert found["sums"] == {
         "moments": MomentsOf(agreed.terms).n_values,
-        "spread": 2 + 2 * 6,
+        "spread": 3 + 2 * 6,
         "profile": ProfileOf.length(6, 2),
-        "agreement": 4,
+        "agreement": 7 + 5 * 6,
     }
     assert (found["rounds"], found["max_profiles"]) == (22, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])

@@ -8,15 +8,16 @@ import pytest
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
-from fedsdr.exceptions import SiteWarning
+from fedsdr.exceptions import CovarianceWarning, SiteWarning
 from fedsdr.method import Method, Slices, Variables
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.protocols.secure.attempts import BrokenRoundError
-from fedsdr.questions import ProfileOf, SpreadOf
+from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
+from fedsdr.summaries.site_agreement import Expected
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -131,6 +132,8 @@ def test_masks_change_nothing(name: str) -> None:
     with warnings.catch_warnings():
         if name == "degenerate":
             warnings.simplefilter("ignore", SiteWarning)
+        if name == "different":
+            warnings.simplefilter("ignore", CovarianceWarning)
         expected, n_sums = study.plain()
         found = run(study.adder(), study.method)
     assert_same(found, expected)
@@ -199,6 +202,30 @@ def test_the_spread_is_asked_for_once() -> None:
     add(SpreadOf(terms, np.array([0, 1]), np.ones(2), np.eye(2)))
     with pytest.raises(IncompleteError, match="disclosure rule"):
         add(SpreadOf(terms, np.array([0, 1]), np.ones(2), 2.0 * np.eye(2)))
+
+
+def test_findings_under_masks_are_those_of_one_process() -> None:
+    study = Study(drawn([40, 60, 80], 0.3, d=4), Method())
+    terms = study.consortium.study.terms
+    expected = Expected(np.array([[1.0, 0.2], [0.9, -0.4]]), np.array([0.6, 0.1]))
+    columns, scale = np.array([0, 1]), np.ones(2)
+    question = AgreementOf(terms, columns, scale, expected, np.full(4, 1e4))
+    own = {
+        name: MemoryRows(X, y, np.random.default_rng(7), name)
+        for name, (X, y) in study.rows.items()
+    }
+    with pytest.warns(SiteWarning, match="more or far less variable"):
+        plain = OwnSites(own, study.variables)(question)
+    add = study.adder()
+    with pytest.warns(SiteWarning, match="more or far less variable"):
+        masked = add(question)
+    assert plain.counts.tolist() == masked.counts.tolist() == [3.0, 0.0, 0.0]
+    np.testing.assert_allclose(
+        question.pack(masked), question.pack(plain), rtol=1e-12, atol=1e-12
+    )
+    assert plain.use.all()
+    assert plain.skewness.all()
+    assert plain.squares[:, 2:].all()
 
 
 @pytest.mark.parametrize("refit", ["pooled", False, 0.5])
@@ -335,6 +362,7 @@ class StopError(Exception):
     """Failure of the coordinator's machine."""
 
 
+@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
 @pytest.mark.parametrize("stop_at", [1, 2, 3, 4])
 def test_a_second_stage_that_was_interrupted_goes_on(tmp_path, stop_at: int) -> None:
     """Whichever sum it stops in, finished ones are not asked for again."""

@@ -24,6 +24,7 @@ from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.normal_scores import agree_on_scores, place_cuts
 from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.questions import (
+    AgreementOf,
     ColumnShapes,
     MomentsOf,
     ProfileOf,
@@ -33,6 +34,7 @@ from fedsdr.questions import (
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.summaries.profile import Common, PooledCovariance
+from fedsdr.summaries.site_agreement import Expected
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -136,6 +138,15 @@ def test_second_stages_are_those_of_rows_in_memory(
     np.testing.assert_allclose(
         spread.compute(streamed), spread.compute(own), rtol=1e-10, atol=1e-10
     )
+    shares = np.full(n_directions, 0.5)
+    agreement = AgreementOf(
+        terms, columns, scale, Expected(basis, shares), np.ones(terms.n_features)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SiteWarning)
+        found, expected = agreement.compute(streamed), agreement.compute(own)
+    mine, theirs = agreement.pack(found), agreement.pack(expected)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-8 * n_rows)
 
 
 @pytest.mark.parametrize("memory", [1, 700, 1 << 28])

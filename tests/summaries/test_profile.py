@@ -1,6 +1,7 @@
 """The sums of the second stage, against their definition and its derivatives."""
 
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -404,13 +405,14 @@ def test_the_noise_of_a_mixture_is_that_of_its_score() -> None:
 
 def spread_of(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
     centred = X - X.mean(axis=0)
-    return spread_of_covariance(lambda: [(centred, np.zeros((0, 0)))], sigma)
+    batch = centred, np.zeros((0, 0))
+    return spread_of_covariance(lambda: [batch], sigma, len(X))
 
 
 def test_the_spread_is_that_of_the_whitened_covariance(rng) -> None:
     X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
     sigma = np.cov(rng.normal(size=(80, 3)), rowvar=False)
-    far, expected = spread_of(X, sigma)
+    far, expected, _ = spread_of(X, sigma)
     lower = np.linalg.inv(np.linalg.cholesky(sigma))
     white = (X - X.mean(axis=0)) @ lower.T
     own = white.T @ white / 50
@@ -426,13 +428,14 @@ def test_equal_covariances_are_as_far_apart_as_expected() -> None:
     for seed in range(300):
         rows = np.random.default_rng(seed).standard_t(8, size=(100, 2)) / np.sqrt(8 / 6)
         told.append(spread_of(rows @ root.T, sigma))
-    far, expected = np.mean(told, axis=0)
+    far, expected, variance = np.mean(told, axis=0)
     assert far / expected == pytest.approx(1.0, abs=0.15)
+    assert variance == pytest.approx(np.var(told, axis=0)[0], rel=0.4)
     other = [
         spread_of(np.random.default_rng(seed).normal(size=(100, 2)), sigma)
         for seed in range(50)
     ]
-    far, expected = np.mean(other, axis=0)
+    far, expected, _ = np.mean(other, axis=0)
     assert far / expected > 3
 
 
@@ -442,13 +445,25 @@ def test_small_sites_do_not_look_different(n_rows: int) -> None:
     for seed in range(600):
         rows = np.random.default_rng(seed).normal(size=(n_rows, 4))
         told.append(spread_of(rows, (1 - 1 / n_rows) * np.eye(4)))
-    far, expected = np.mean(told, axis=0)
+    far, expected, _ = np.mean(told, axis=0)
     assert far / expected == pytest.approx(1.0, abs=0.05)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2])
 def test_too_few_rows_for_a_covariance_tell_nothing(n_rows: int, rng) -> None:
     assert not spread_of(rng.normal(size=(n_rows, 3)), np.eye(3)).any()
+
+
+@pytest.mark.parametrize("n_rows", [399, 401, 1000])
+def test_the_variance_of_the_spread_needs_few_rows(n_rows: int, rng) -> None:
+    """It is that of normal rows, 4 s (s + 1), also from a part of them in batches."""
+    rows = rng.normal(size=(n_rows, 3))
+    rows -= rows.mean(axis=0)
+    cuts = [0, 7, 150, n_rows]
+    batches = [(rows[a:b], np.zeros((0, 0))) for a, b in pairwise(cuts)]
+    found = spread_of_covariance(lambda: batches, np.eye(3), n_rows)
+    np.testing.assert_allclose(found, spread_of(rows, np.eye(3)), rtol=1e-9)
+    assert found[2] == pytest.approx(48.0, rel=0.7)
 
 
 def test_duplicated_columns_do_not_make_the_spread_infinite(rng) -> None:

@@ -43,6 +43,8 @@ class Estimate:
         Whether a direction was left out because it is only a curve of others.
     at_limit : bool, default=False
         Whether there may be more directions than were considered.
+    unevenness : float, default=0.0
+        Coefficient of variation, over sites, of what the directions explain.
     """
 
     directions: Matrix
@@ -52,6 +54,7 @@ class Estimate:
     weak: bool = False
     curved: bool = False
     at_limit: bool = False
+    unevenness: float = 0.0
 
     @classmethod
     def nothing(

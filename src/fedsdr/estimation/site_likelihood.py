@@ -10,8 +10,8 @@ still explains its own rows, and no direction appears that nobody put there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,30 @@ from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
 
+Index = NDArray[np.intp]
+
 #: Asks the sites for their sums at some directions.
 Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
 
-#: Asks the sites how far their covariances are from a given one.
-AskSpread = Callable[[Matrix], Vector]
+
+class Sites(Protocol):
+    """Asks all sites for the sums of the second stage, on some variables."""
+
+    def profile(
+        self,
+        support: Index,
+        basis: Matrix,
+        common: Common | None,
+        target: PooledCovariance | None,
+    ) -> Profile:
+        """Ask for the sums at some directions, see `fedsdr.summaries.profile`."""
+
+    def spread(self, support: Index, sigma: Matrix) -> Vector:
+        """Ask how far covariances are from a given one, see `spread_of_covariance`."""
+
+    def remainder(self, support: Index, basis: Matrix) -> Vector:
+        """Ask what y has to do with every variable beside directions."""
+
 
 # Mean square of the score, in its standard errors, at which directions are found.
 ENOUGH = 0.01
@@ -40,6 +59,8 @@ HOPELESS = 0.3
 EQUAL, DIFFERENT = 1.15, 1.5
 # Probability that a given noise variable stays if covariances differ.
 NOISE_LEVEL = 0.01
+# Variables that are looked at again beside known directions.
+MOST_MISSED = 10
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
 # Length of a step, relative to that of the directions.
@@ -97,8 +118,11 @@ class SiteLikelihood:
     ask: Ask
     n_candidates: int
     shrinkage: float = 0.0
+    n_asked: int = field(default=0, init=False)
 
-    def fit(self, n_directions: int | None, limit: int) -> SiteFit:
+    def fit(
+        self, n_directions: int | None, limit: int, most: int = MOST_PROFILES
+    ) -> SiteFit:
         """Add directions, each the best one in addition to those before.
 
         Parameters
@@ -106,8 +130,9 @@ class SiteLikelihood:
         n_directions : int or None
             Dimension K; chosen by tests if None.
         limit : int
-            Largest dimension considered; sites are asked at most 6 times for each, and
-            40 times in all.
+            Largest dimension considered; sites are asked at most 6 times for each.
+        most : int, default=40
+            Number of times that sites are asked, at most; no less than `limit`.
 
         Returns
         -------
@@ -115,7 +140,7 @@ class SiteLikelihood:
             At least one direction.
         """
         s = self.part.n_features
-        n_steps = max(1, min(MOST_STEPS, MOST_PROFILES // limit))
+        n_steps = max(1, min(MOST_STEPS, most // limit))
         mixed = self.part.mixed(self.own)
         basis = np.zeros((s, 0))
         kernel, scatter = mixed.between, mixed.scatter
@@ -124,9 +149,7 @@ class SiteLikelihood:
         explained, curved, fragile = 0.0, False, False
         for k in range(1, min(limit, s) + 1):
             start = np.column_stack([basis, _leading(kernel, scatter)])
-            needed = max(k, 2) * (
-                np.log(max(self.n_candidates, 2)) + 0.25 * np.log(self.part.n_rows)
-            )
+            needed = needed_evidence(k, self.n_candidates, self.part.n_rows)
             found, profile, settled, test = self._climb(
                 basis,
                 start,
@@ -224,6 +247,7 @@ class SiteLikelihood:
 
     def _ask_mixed(self, basis: Matrix) -> Profile:
         """Ask the sites, and add what the common means explain."""
+        self.n_asked += 1
         part, own = self.part, self.own
         target = (
             PooledCovariance(self.shrinkage, part.sigma) if self.shrinkage else None
@@ -275,12 +299,31 @@ def shrinkage_for(differ: float) -> float:
     return 0.5 * float(np.clip((DIFFERENT - differ) / (DIFFERENT - EQUAL), 0.0, 1.0))
 
 
+def needed_evidence(k: int, n_candidates: int, n_rows: int) -> float:
+    """Return the evidence that the k-th direction needs, see `judge_direction`.
+
+    Parameters
+    ----------
+    k : int
+        Number of the direction.
+    n_candidates : int
+        Number of variables d.
+    n_rows : int
+        Number of rows N.
+
+    Returns
+    -------
+    float
+        Threshold; the first direction needs as much as the second.
+    """
+    return float(max(k, 2) * (np.log(max(n_candidates, 2)) + 0.25 * np.log(n_rows)))
+
+
 def estimate_by_site(
     total: Summary,
-    support: NDArray[np.intp],
+    support: Index,
     own: float,
-    ask: Ask,
-    ask_spread: AskSpread,
+    sites: Sites,
     *,
     n_directions: int | None,
     limit: int,
@@ -296,42 +339,79 @@ def estimate_by_site(
         Indices of the selected variables.
     own : float
         Weight of the sites' own coefficients, see `Summary.mixed`.
-    ask : callable
-        Asks the sites for their sums at some directions.
-    ask_spread : callable
-        Asks the sites how far their covariances are from a given one.
+    sites : Sites
+        Asks the sites for their sums.
     n_directions : int or None
         Dimension K; chosen by tests if None.
     limit : int
         Largest dimension considered.
     prune : bool
-        Whether variables may be dropped that were selected only because covariances
-        differ.
+        Whether other variables may be taken if covariances differ: the first stage
+        assumes that they do not, selects some for that reason alone, and misses others.
 
     Returns
     -------
     Estimate
         Directions in descending order of what they explain over all sites.
     """
-    part = total.subset(support)
-    far, expected = ask_spread(part.sigma)[:2]
+    far, expected = sites.spread(support, total.subset(support).sigma)[:2]
     differ = float(far / expected) if expected > 0 else 1.0
     shrinkage = shrinkage_for(differ)
-    sites = SiteLikelihood(part, own, ask, total.n_features, shrinkage)
-    fit = sites.fit(n_directions, limit)
-    # The first stage assumes equal covariances; what it selects is right if they are.
+    # What the first stage selects is right if covariances are equal.
     level = NOISE_LEVEL ** (1.0 - 2.0 * shrinkage) if prune else 1.0
-    basis, kept = drop_noise(fit, level)
-    mixed = part.mixed(own)
+    left = min(MOST_PROFILES, MOST_STEPS * limit)
+
+    def fit_on(chosen: Index, most: int) -> tuple[SiteFit, Matrix, Index, int]:
+        def ask(
+            basis: Matrix, common: Common | None, target: PooledCovariance | None
+        ) -> Profile:
+            return sites.profile(chosen, basis, common, target)
+
+        stage = SiteLikelihood(
+            total.subset(chosen), own, ask, total.n_features, shrinkage
+        )
+        found = stage.fit(n_directions, limit, most)
+        return found, *drop_noise(found, level), stage.n_asked
+
+    fit, basis, kept, n_asked = fit_on(support, left)
+    if prune and differ > EQUAL and left - n_asked >= limit:
+        missed = _missed(total, sites.remainder(support, basis))
+        wider = np.union1d(support[kept], missed)
+        if not np.array_equal(wider, support[kept]):
+            again = fit_on(wider, left - n_asked)
+            if again[1].shape[1] >= basis.shape[1]:
+                support, (fit, basis, kept, _) = wider, again
+    mixed = total.subset(support).mixed(own)
     turn, shares = leading_directions(
         basis.T @ mixed.sigma @ basis, basis.T @ mixed.kernel @ basis, basis.shape[1]
     )
     directions = np.zeros((total.n_features, turn.shape[1]))
     directions[support] = basis @ turn
-    shares = shares[: turn.shape[1]]
     return Estimate(
-        directions, support[kept], shares, _table(fit), fit.weak, fit.curved
+        directions,
+        support[kept],
+        shares[: turn.shape[1]],
+        _table(fit),
+        weak=fit.weak,
+        curved=fit.curved,
+        unevenness=fit.profile.unevenness(total.n_rows / total.n_sites),
     )
+
+
+def _missed(total: Summary, sums: Vector) -> Index:
+    """Return the variables that y depends on beside the directions, strongest first."""
+    found, (floor, freedom, squared) = np.split(sums, [total.n_features])
+    if floor <= 0.0 or squared <= 0.0:
+        return np.empty(0, dtype=np.intp)
+    needed = needed_evidence(2, total.n_features, total.n_rows)
+    evidence = np.array(
+        [
+            judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence
+            for one in found
+        ]
+    )
+    strongest = np.argsort(-evidence)[:MOST_MISSED]
+    return np.asarray(strongest[evidence[strongest] > needed])
 
 
 def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:

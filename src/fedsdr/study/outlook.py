@@ -7,9 +7,15 @@ import numpy as np
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
-from fedsdr.questions import ColumnShapes, MomentsOf, ProfileOf, ScoreSteps
+from fedsdr.questions import (
+    AgreementOf,
+    ColumnShapes,
+    MomentsOf,
+    ProfileOf,
+    ScoreSteps,
+    SpreadOf,
+)
 from fedsdr.study.study_file import StudyFile
-from fedsdr.summaries.site_agreement import CODES
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
@@ -75,9 +81,10 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["errors"] = terms.max_candidates
     if terms.max_profiles:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
-        found["spread"] = 2 + 2 * terms.n_features
+        found["spread"] = SpreadOf.length(terms.n_features)
         found["profile"] = ProfileOf.length(s, k)
-        found["agreement"] = len(CODES)
+        found["remainder"] = terms.n_features + N_REST
+        found["agreement"] = AgreementOf.length(terms.n_features)
     return found
 
 
@@ -93,7 +100,8 @@ def count_rounds(study: StudyFile) -> int:
     -------
     int
         Number of messages for agreement, sums and result, with one profile; there are
-        as many as it takes until the directions no longer change, mostly 2 to 10.
+        as many as it takes until the directions no longer change, mostly 2 to 10. The
+        sum of remainders is only asked for where covariances differ.
     """
     return 2 + len(STAGES) * len(statistics(study))
 
@@ -181,7 +189,13 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
         lines.append(
             "how far the sites' covariances of these variables are apart, and how many "
-            "sites do not agree with the result, not which"
+            "sites do not agree with the result, not which; for warnings, sums of "
+            "skewness, of how many directions sites use, and of products of y with "
+            "squares of columns"
+        )
+        lines.append(
+            "if the covariances differ, once: of each column how much y still has to do "
+            "with it beside the directions"
         )
         lines.append(
             f"of each of the {d} columns at how many sites it varies, and the average "

@@ -24,12 +24,20 @@ from fedsdr.summaries.slicing import Weights
 #: Batches of rows, centred and scaled, each with the values of the functions of y.
 Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 
+#: Numbers of a profile beside its vectors and matrices.
+N_NUMBERS = 8
+
+#: Numbers that say how far a site's covariance is from that of all sites.
+N_SPREAD = 3
+
 # Curves of a direction are polynomials of its rank, with this largest degree and this
 # many rows per degree.
 CURVE_DEGREE = 8
 ROWS_A_CURVE = 12
 # Values of a direction that differ by no more, relative to the largest, are tied.
 TIED = 1e-12
+# Rows, evenly spaced, from pairs of which a variance is computed.
+SOME_ROWS = 400
 # Directions whose covariance at a site is closer to singular than this are not used.
 SINGULAR = 1e-10
 
@@ -96,6 +104,10 @@ class Profile:
         been taken out of x and y, and what it would explain on average as noise.
     beyond_freedom, beyond_freedom_squared : float
         Degrees of freedom of these, as in `Summary`.
+    heard, share, share_squared : float
+        Sums of :math:`n_i \lambda_i^p`, p = 0, 1, 2, where :math:`\lambda_i` is the
+        share that the directions explain at site i, without that of noise, over the
+        sites where it is larger than that of noise.
     """
 
     curvature: Matrix
@@ -108,6 +120,9 @@ class Profile:
     beyond_floor: float
     beyond_freedom: float
     beyond_freedom_squared: float
+    heard: float
+    share: float
+    share_squared: float
 
     def __add__(self, other: "Profile") -> "Profile":
         return Profile(
@@ -136,7 +151,26 @@ class Profile:
         size = n_features * n_directions
         square = np.zeros((n_features, n_features))
         large = np.zeros((size, size))
-        return cls(large, np.zeros(size), large, square, square, *(0.0,) * 5)
+        return cls(large, np.zeros(size), large, square, square, *(0.0,) * N_NUMBERS)
+
+    def unevenness(self, rows_per_site: float) -> float:
+        """Compute the variation of the shares over sites that show the directions.
+
+        Parameters
+        ----------
+        rows_per_site : float
+            Mean number of rows of a site. What sampling gives where a line explains y
+            well, a squared coefficient of variation of about one over it, is taken off.
+
+        Returns
+        -------
+        float
+            Coefficient of variation.
+        """
+        if self.share <= 0.0:
+            return 0.0
+        ratio = self.heard * self.share_squared / self.share**2
+        return float(np.sqrt(max(ratio - 1.0 - 1.0 / rows_per_site, 0.0)))
 
 
 def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
@@ -223,6 +257,7 @@ def profile(
         found.scatter,
         found.explained,
         *_beyond(reduced, batches, np.asarray(overlap)),
+        *_share_moments(found.explained, np.trace(overlap), n_rows, n_directions),
     )
 
 
@@ -290,7 +325,7 @@ def explain(
     )
 
 
-def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
+def spread_of_covariance(batches: Batches, sigma: Matrix, n_rows: int) -> Vector:
     r"""Compute how far a site's covariance is from that of all sites.
 
     Parameters
@@ -299,33 +334,66 @@ def spread_of_covariance(batches: Batches, sigma: Matrix) -> Vector:
         Returns batches of rows of the s variables, see `profile`.
     sigma : ndarray of shape (s, s)
         Covariance of all sites together.
+    n_rows : int
+        Number of rows of the site.
 
     Returns
     -------
-    ndarray of shape (2,)
+    ndarray of shape (3,)
         :math:`n_i |R_i - I|^2` with :math:`R_i = \Sigma^{-1/2} S_i \Sigma^{-1/2}`, and
         what it would be on average if the site's true covariance were equal,
         :math:`\frac{n_i}{n_i - 2} (\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2)` for the
         whitened rows :math:`z_l` (Ledoit and Wolf 2004). The factor, for rows around
-        their own mean, is exact for normal rows and matters for small sites. A site of
-        up to two rows adds nothing.
+        their own mean, is exact for normal rows and matters for small sites. Last, the
+        variance of the first number then, :math:`2 E \langle A_l, A_m \rangle^2` with
+        :math:`A_l = z_l z_l' - R_i`, over pairs of up to 400 rows. A site of up to two
+        rows adds nothing.
     """
     values, vectors = np.linalg.eigh(sigma)
     kept = values > SINGULAR * max(values[-1], 0.0)
     whitener = vectors[:, kept] / np.sqrt(values[kept])
-    n_rows, fourth = 0, 0.0
+    fourth, start, step = 0.0, 0, -(-n_rows // SOME_ROWS)
     scatter: Matrix = np.zeros((whitener.shape[1],) * 2)
+    some = []
     for rows, _ in batches():
         white = rows @ whitener
-        n_rows += len(rows)
         scatter += white.T @ white
         fourth += float(((white**2).sum(axis=1) ** 2).sum())
+        some.append(white[-start % step :: step])
+        start += len(rows)
     if n_rows <= 2:
-        return np.zeros(2)
+        return np.zeros(3)
     scatter /= n_rows
     far = n_rows * float(((scatter - np.eye(len(scatter))) ** 2).sum())
     expected = fourth / n_rows - float((scatter**2).sum())
-    return np.array([far, n_rows / (n_rows - 2) * expected])
+    factor = n_rows / (n_rows - 2)
+    variance = factor**2 * _variance_of_spread(np.concatenate(some))
+    return np.array([far, factor * expected, variance])
+
+
+def _variance_of_spread(white: Matrix) -> float:
+    r"""Compute twice the mean of :math:`\langle A_l, A_m \rangle^2` over pairs of rows.
+
+    With :math:`A_l = z_l z_l' - R` these products are the squares of
+    :math:`z_l' z_m`, centred by rows and columns.
+    """
+    n_rows = len(white)
+    products = (white @ white.T) ** 2
+    products -= products.mean(axis=0)
+    products -= products.mean(axis=1, keepdims=True)
+    np.fill_diagonal(products, 0.0)
+    return 2.0 * float((products**2).sum()) / (n_rows * (n_rows - 1))
+
+
+def _share_moments(
+    explained: float, freedom: float, n_rows: int, n_directions: int
+) -> tuple[float, float, float]:
+    """Return powers 0, 1, 2 of the share that is explained, zeros if it is noise."""
+    noise = n_directions * float(freedom) / (n_rows - 1)
+    share = min(explained / n_rows - noise, float(n_directions))
+    if not share > noise:
+        return 0.0, 0.0, 0.0
+    return float(n_rows), n_rows * share, n_rows * share**2
 
 
 def _residual_scatter(
@@ -407,9 +475,17 @@ def _beyond(
 def curves_of(reduced: Matrix) -> Matrix:
     """Return orthonormal columns that span smooth functions of some directions.
 
-    Functions are the directions themselves, polynomials of the rank of each, and
-    products of two, also squares, whose tails polynomials of the rank do not reach.
-    Columns are centred.
+    Parameters
+    ----------
+    reduced : ndarray of shape (n_rows, n_directions)
+        Values of the directions in all rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_curves)
+        Centred columns. Functions are the directions themselves, polynomials of the
+        rank of each, and products of two, also squares, whose tails polynomials of the
+        rank do not reach.
     """
     n_rows, n_known = reduced.shape
     if not n_known:
@@ -420,7 +496,10 @@ def curves_of(reduced: Matrix) -> Matrix:
     degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
     if degree >= 2:
         columns += [
-            np.polynomial.legendre.legvander(_mid_ranks(one), degree)[:, 1:]
+            # Equal values may differ by rounding, by how rows are read.
+            np.polynomial.legendre.legvander(_mid_ranks(np.round(one, 9)), degree)[
+                :, 1:
+            ]
             for one in reduced.T
         ]
         columns += [

@@ -10,6 +10,9 @@ from fedsdr.summaries.profile import curves_of
 #: Returns batches of centred rows of all columns, with the values of functions of y.
 AllColumns = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 
+#: Numbers that follow those of the columns.
+N_REST = 3
+
 # Share of a column's variance, beside the directions, below which nothing is left.
 NOTHING_LEFT = 1e-10
 
@@ -27,7 +30,7 @@ def remainder(batches: AllColumns, reduced: Matrix) -> Vector:
 
     Returns
     -------
-    ndarray of shape (n_features + 3,)
+    ndarray of shape (n_features + N_REST,)
         For every column :math:`n |\tilde x_j' Q|^2 / |\tilde x_j|^2` with
         :math:`\tilde x_j = (I - P) x_j`, where P projects on smooth curves of the
         directions; then what noise gives on average, and the sums
@@ -61,7 +64,7 @@ def remainder(batches: AllColumns, reduced: Matrix) -> Vector:
     freedom, squared = float(np.trace(beside)), float((beside**2).sum())
     room = n_rows - 1 - n_curves
     if room < 1 or freedom <= 0.0:
-        return np.zeros(np.size(squares) + 3)
+        return np.zeros(np.size(squares) + N_REST)
     floor = n_rows * freedom / room
     left = np.asarray(with_functions) - np.asarray(both) @ np.asarray(with_curves)
     lengths = np.asarray(squares) - (np.asarray(with_curves) ** 2).sum(axis=0)

@@ -5,19 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.direction_use import N_USE, direction_use
 from fedsdr.summaries.profile import SINGULAR, Batches
 
 #: What can be noticed at a site, in the order of the counts that are added.
-CODES = ("UNITS", "SILENT", "OUTSIDE", "PARTIAL")
+CODES = ("UNITS", "SILENT", "OUTSIDE")
 
 # Factor of a column's standard deviation, against the mean of all sites, that no mix of
-# patients or customers has.
-OTHER_UNITS = 6.0
+# patients or customers has; and standard errors that it must be exceeded by.
+OTHER_UNITS, UNITS_ERRORS = 8.0, 3.0
 # Evidence (twice a log-likelihood ratio) that a site should have, to be told that it
 # has none; and below which it has none.
-EXPECTED, NONE = 38.0, 1.0
-# The same for one of several directions, which is judged over most of the sites.
-HOPED, NOTHING = 7.0, 1.0
+EXPECTED, NONE = 20.0, 3.0
+# Evidence of all directions but the last one from which the use of it can be judged.
+STRONG = 12.0
 # Evidence of a further direction from which a site disagrees.
 CLEAR = 30.0
 
@@ -31,15 +32,72 @@ class Expected:
     basis : ndarray of shape (s, K)
         Directions, for scaled variables.
     shares : ndarray of shape (K,)
-        Share of each direction's variance that y explains over all sites, descending,
-        without what noise explains.
+        Share of each direction's variance that y explains at nearly every site,
+        without what noise explains, descending.
     """
 
     basis: Matrix
     shares: Vector
 
 
-def other_units(variances: Vector, pooled: Vector) -> int:
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteView:
+    """What a site has noticed.
+
+    Parameters
+    ----------
+    codes : dict of str to bool
+        Whether each of `CODES` but the first applies.
+    use : ndarray of shape (4,)
+        How many of the directions the site uses, see `direction_use`.
+    """
+
+    codes: dict[str, bool]
+    use: Vector
+
+    @classmethod
+    def nothing(cls) -> "SiteView":
+        """Return the view of a site that cannot be compared.
+
+        Returns
+        -------
+        SiteView
+            No code applies.
+        """
+        return cls(dict.fromkeys(CODES[1:], False), np.zeros(N_USE))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What sites have noticed when the directions were found.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_codes,)
+        Number of sites by code, in the order of `CODES`.
+    use : ndarray of shape (4,)
+        How many of the directions each site uses, see `direction_use`.
+    skewness : ndarray of shape (n_features,)
+        Skewness of every column times the number of rows, see `shapes_of_columns`.
+    squares : ndarray of shape (4, n_features)
+        Functions of y against squares of all columns, see `squares_of_columns`.
+    """
+
+    counts: Vector
+    use: Vector
+    skewness: Vector
+    squares: Matrix
+
+    def __add__(self, other: "Findings") -> "Findings":
+        return Findings(
+            self.counts + other.counts,
+            self.use + other.use,
+            self.skewness + other.skewness,
+            self.squares + other.squares,
+        )
+
+
+def other_units(variances: Vector, errors: Vector, pooled: Vector) -> int:
     """Count columns whose spread at a site is out of proportion.
 
     Parameters
@@ -47,18 +105,22 @@ def other_units(variances: Vector, pooled: Vector) -> int:
     variances, pooled : ndarray of shape (n_features,)
         Variances at the site, and their geometric means over the sites. A mean would
         be that of the site with the largest numbers.
+    errors : ndarray of shape (n_features,)
+        Standard errors of the logarithms of the variances at the site.
 
     Returns
     -------
     int
-        Number of columns that vary more than 36 times as much, or as little.
+        Number of columns that vary more than 64 times as much, or as little, by more
+        than three standard errors: a few large values in a small site are not units.
     """
     usable = (variances > 0.0) & (pooled > 0.0)
-    ratio = np.log(variances[usable] / pooled[usable])
-    return int((np.abs(ratio) > 2 * np.log(OTHER_UNITS)).sum())
+    ratio = np.abs(np.log(variances[usable] / pooled[usable]))
+    limit = 2 * np.log(OTHER_UNITS) + UNITS_ERRORS * errors[usable]
+    return int((ratio > limit).sum())
 
 
-def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
+def agreement(batches: Batches, expected: Expected) -> SiteView:
     r"""Compare a site's own kernel with the directions of all sites.
 
     Parameters
@@ -70,11 +132,11 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
 
     Returns
     -------
-    dict
+    SiteView
         "SILENT": y does not depend on the directions here, although it should be seen.
         "OUTSIDE": y clearly depends on a combination of the selected variables that is
-        not among the directions. "PARTIAL": one of several directions is not seen
-        here, although it should be.
+        not among the directions. The use of the directions is judged if all but the
+        last one are clearly seen.
 
     Notes
     -----
@@ -83,6 +145,7 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
     :math:`x = \lambda / \varphi`.
     """
     found = dict.fromkeys(CODES[1:], False)
+    use = np.zeros(N_USE)
     n_rows = 0
     scatter: Matrix | float = 0.0
     moved: Matrix | float = 0.0
@@ -100,28 +163,32 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
     basis = expected.basis
     spread = basis.T @ sigma @ basis
     if not np.isfinite(spread).all():
-        return found
+        return SiteView.nothing()
     values, vectors = np.linalg.eigh(spread)
     if values[0] <= SINGULAR * values[-1]:
-        return found
+        return SiteView.nothing()
     whitener = vectors / np.sqrt(values)
     inside = whitener.T @ basis.T @ products / np.sqrt(n_rows)
     inverse = whitener @ whitener.T
     rest = products - sigma @ basis @ inverse @ basis.T @ products
     left = sigma - sigma @ basis @ inverse @ basis.T @ sigma
     if not all(np.isfinite(one).all() for one in (inside, rest, left)):
-        return found
+        return SiteView.nothing()
     shares = np.linalg.eigvalsh(inside @ inside.T)[::-1]
 
     def evidence(share: float) -> float:
         ratio = max(share / floor, 1.0)
         return float(effective * (ratio - 1 - np.log(ratio)))
 
-    wanted = [evidence(float(share) + floor) for share in expected.shares]
+    wanted = evidence(float(expected.shares[0]) + floor)
     seen = [evidence(float(share)) for share in shares]
-    found["SILENT"] = wanted[0] > EXPECTED and seen[0] < NONE
-    if len(seen) > 1 and not found["SILENT"]:
-        found["PARTIAL"] = wanted[-1] > HOPED and seen[-1] < NOTHING
+    found["SILENT"] = wanted > EXPECTED and seen[0] < NONE
+    if len(seen) > 1 and seen[-2] > STRONG:
+        first = basis[:, :-1]
+        toward = first.T @ products
+        solved = np.linalg.solve(first.T @ sigma @ first, toward)
+        before = float((toward * solved).sum()) / n_rows
+        use = direction_use(inside, before, overlap, n_rows)
     sizes, axes = np.linalg.eigh(left)
     kept = sizes > 1e-8 * max(float(np.linalg.eigvalsh(sigma)[-1]), 0.0)
     if kept.any():
@@ -130,4 +197,4 @@ def agreement(batches: Batches, expected: Expected) -> dict[str, bool]:
             top = float(np.linalg.norm(white, 2)) ** 2
             room = float(np.sqrt(kept.sum() / effective))
             found["OUTSIDE"] = evidence(top / (1 + room) ** 2) > CLEAR
-    return found
+    return SiteView(found, use)

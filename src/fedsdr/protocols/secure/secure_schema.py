@@ -174,6 +174,7 @@ SECURE = Schema(
                     "errors",
                     "spread",
                     "profile",
+                    "remainder",
                     "agreement",
                 ),
             ),
@@ -185,7 +186,7 @@ SECURE = Schema(
                 "the study fills gaps; points and scores, if it has scores; candidate "
                 "directions for errors; for the second stage the selected columns with "
                 "their scale, and for spread their pooled covariance, for profile "
-                "directions, with pooled coefficients and covariance where sites use "
+                "and remainder directions, with pooled coefficients and covariance where sites use "
                 "them, for agreement the directions, what they explain, and the usual "
                 "variance of every column; otherwise nothing",
                 EVERYONE,
@@ -251,8 +252,9 @@ SECURE = Schema(
                 "column's variance as a whole number, and 1 for every column that "
                 "varies; for profile: upper triangles of curvature, noise, and what "
                 "the directions leave of n_i T_i and n_i Sigma_i on the selected "
-                "columns, the score, and five numbers (see fedsdr.summaries.profile); "
-                "for agreement: 1 for each of UNITS, SILENT, OUTSIDE and PARTIAL that "
+                "columns, the score, and some numbers (see fedsdr.summaries.profile); "
+                "for remainder: of every column how much the functions of y move it "
+                "beside curves of the directions, and what noise gives; for agreement: 1 for each of UNITS, SILENT, OUTSIDE and PARTIAL that "
                 "applies; for powers: of each column the whole number nearest to log2 "
                 "of its standard deviation, and 1 unless it is constant",
                 "coordinator, as noise; of the x_i it can read the sum",
