@@ -876,7 +876,23 @@ class RemainderOf(Question[Vector]):
     @property
     def n_values(self) -> int:
         """Number of values: one per column, and three."""
-        return self.terms.n_features + N_REST
+        return self.length(self.terms.n_features)
+
+    @staticmethod
+    def length(n_features: int) -> int:
+        """Count the values of a remainder.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return n_features + N_REST
 
     def compute(self, rows: Rows) -> Vector:
         """Compute what is left at one site.

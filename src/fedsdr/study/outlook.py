@@ -12,6 +12,7 @@ from fedsdr.questions import (
     ColumnShapes,
     MomentsOf,
     ProfileOf,
+    RemainderOf,
     ScoreSteps,
     SpreadOf,
 )
@@ -83,7 +84,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
         found["spread"] = SpreadOf.length(terms.n_features)
         found["profile"] = ProfileOf.length(s, k)
-        found["remainder"] = terms.n_features + N_REST
+        found["remainder"] = RemainderOf.length(terms.n_features)
         found["agreement"] = AgreementOf.length(terms.n_features)
     return found
 
@@ -194,8 +195,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "squares of columns"
         )
         lines.append(
-            "if the covariances differ, once: of each column how much y still has to do "
-            "with it beside the directions"
+            "if the covariances differ, once: of each column how much y still has to "
+            "do with it beside the directions"
         )
         lines.append(
             f"of each of the {d} columns at how many sites it varies, and the average "

@@ -184,11 +184,12 @@ SECURE = Schema(
                 "powers of two that columns are divided by, if sites agreed on them; "
                 "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
-                "directions for errors; for the second stage the selected columns with "
-                "their scale, and for spread their pooled covariance, for profile "
-                "and remainder directions, with pooled coefficients and covariance where sites use "
-                "them, for agreement the directions, what they explain, and the usual "
-                "variance of every column; otherwise nothing",
+                "directions for errors; for the second stage the selected columns "
+                "with their scale, and for spread their pooled covariance, for "
+                "profile and remainder directions, with pooled coefficients and "
+                "covariance where sites use them, for agreement the directions, what "
+                "they explain, and the usual variance of every column; otherwise "
+                "nothing",
                 EVERYONE,
                 fields=(
                     FieldSpec(
@@ -254,9 +255,12 @@ SECURE = Schema(
                 "the directions leave of n_i T_i and n_i Sigma_i on the selected "
                 "columns, the score, and some numbers (see fedsdr.summaries.profile); "
                 "for remainder: of every column how much the functions of y move it "
-                "beside curves of the directions, and what noise gives; for agreement: 1 for each of UNITS, SILENT, OUTSIDE and PARTIAL that "
-                "applies; for powers: of each column the whole number nearest to log2 "
-                "of its standard deviation, and 1 unless it is constant",
+                "beside curves of the directions, and what noise gives; for "
+                "agreement: 1 for each of UNITS, SILENT and OUTSIDE that applies, "
+                "four numbers of how many directions the site uses, and of every "
+                "column its skewness and products of its square with functions of y; "
+                "for powers: of each column the whole number nearest to log2 of its "
+                "standard deviation, and 1 unless it is constant",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",
