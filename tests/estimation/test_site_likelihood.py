@@ -423,3 +423,45 @@ def test_an_active_column_that_is_constant_at_one_site() -> None:
     assert model.n_directions_ == 1
     assert model.support_.nonzero()[0].tolist() == [0, 1]
     assert subspace_distance(model.directions_, np.eye(6)[:, :2].sum(axis=1)) < 0.06
+
+
+# --- variables that were missed -------------------------------------------------------
+
+
+def sites_of_other_scales(seed: int) -> Sites:
+    """Draw sites whose scales differ, with a second direction of two variables."""
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(8):
+        X = rng.normal(size=(100, 12)) * np.exp(0.5 * rng.normal(size=12))
+        u, w = X[:, 0] + X[:, 1], X[:, 2] + X[:, 3]
+        y = u / (0.5 + (w + 1.5) ** 2) + 0.3 * rng.normal(size=100)
+        drawn.append((X, y))
+    return Sites(drawn)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_variables_beside_the_directions_are_found(seed: int) -> None:
+    sites = sites_of_other_scales(seed)
+    found = sites.estimate(support=np.array([0, 1, 7]))
+    assert set(found.support.tolist()) >= {0, 1, 2, 3}
+    assert found.directions.shape[1] == 2
+    # Sites answer no more profiles than they have agreed to.
+    assert sites.n_asked <= 24
+
+
+def test_a_given_penalty_adds_no_variables() -> None:
+    sites = sites_of_other_scales(0)
+    found = sites.estimate(support=np.array([0, 1, 7]), prune=False)
+    assert found.support.tolist() == [0, 1, 7]
+
+
+def test_nothing_is_asked_where_covariances_are_equal(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(4):
+        X = rng.normal(size=(150, 6))
+        drawn.append((X, X[:, 0] + 0.5 * rng.normal(size=150)))
+    sites = Sites(drawn)
+    monkeypatch.delattr(Sites, "remainder")
+    assert sites.estimate(support=np.array([0, 2])).directions.shape[1] == 1

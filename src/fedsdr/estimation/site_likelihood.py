@@ -374,7 +374,7 @@ def estimate_by_site(
         return found, *drop_noise(found, level), stage.n_asked
 
     fit, basis, kept, n_asked = fit_on(support, left)
-    if prune and differ > EQUAL and left - n_asked >= limit:
+    if prune and differ > DIFFERENT and left - n_asked >= limit:
         missed = _missed(total, sites.remainder(support, basis))
         wider = np.union1d(support[kept], missed)
         if not np.array_equal(wider, support[kept]):
