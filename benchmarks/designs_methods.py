@@ -18,8 +18,6 @@ from benchmarks.designs_rivals import (
 from benchmarks.hard_designs import FAMILIES, Design, Sample
 from fedsdr import FedSSIR
 from fedsdr.arrays import Mask, Matrix
-from fedsdr.exceptions import InputError
-from fedsdr.method import read_parameter
 from fedsdr.metrics import subspace_distance, support_rates
 from reproduction.estimators import lasso_sir
 
@@ -57,14 +55,10 @@ def old_default() -> FedSSIR:
     Returns
     -------
     FedSSIR
-        With ``refit="pooled"``: plain SIR with the pooled covariance, K chosen during
-        selection. Where that value does not exist yet, it is the default.
+        Plain SIR with the pooled covariance, K chosen during selection, from the sites'
+        own kernels alone.
     """
-    try:
-        read_parameter("refit", "pooled")
-    except InputError:
-        return FedSSIR()
-    return FedSSIR(refit="pooled")
+    return FedSSIR(refit="pooled", kernel="smooth(own=1)")
 
 
 def may_find_nothing() -> FedSSIR:
@@ -73,22 +67,9 @@ def may_find_nothing() -> FedSSIR:
     Returns
     -------
     FedSSIR
-        With ``min_directions=0``; where that parameter does not exist yet, the default,
-        and a weak-signal warning counts as nothing found.
+        With ``min_directions=0``.
     """
-    options: dict[str, Any] = {"min_directions": 0} if knows_nothing() else {}
-    return FedSSIR(**options)
-
-
-def knows_nothing() -> bool:
-    """Tell whether FedSSIR has the parameter ``min_directions``.
-
-    Returns
-    -------
-    bool
-        Whether it may find nothing.
-    """
-    return "min_directions" in FedSSIR().get_params()
+    return FedSSIR(min_directions=0)
 
 
 def methods_of(design: Design) -> tuple[str, ...]:
@@ -138,7 +119,7 @@ def measure(design: Design, method: str, seed: int) -> dict[str, Any]:
         seconds = process_time() - start
     warned = sorted({one.category.__name__ for one in caught})
     k, selected = fit.directions.shape[1], int(fit.support.sum())
-    nothing = k + selected == 0 if knows_nothing() else WEAK in warned
+    nothing = k + selected == 0
     rates = support_rates(fit.support, sample.support)
     known = sample.n_directions > 0
     return {

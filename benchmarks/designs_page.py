@@ -19,7 +19,6 @@ from benchmarks.designs_methods import (
     LEFT_OUT,
     MAY_BE_NOTHING,
     METHODS,
-    knows_nothing,
     may_find_nothing,
     old_default,
 )
@@ -28,7 +27,6 @@ from fedsdr.files import write_atomically
 from reproduction import markdown
 
 #: What counts as nothing found, where K = 0 is not possible yet.
-NOTHING = "" if knows_nothing() else ", where a weak-signal warning counts"
 
 INTRODUCTION = f"""\
 Designs on which version 0.1 fails, from `benchmarks/hard_designs`, whose modules say
@@ -44,7 +42,7 @@ subspace from the true one; 0 is perfect, sqrt(2K) the most for the right K.
 - *{LEFT_OUT}* is told which sites are odd. Where a site is odd, *warned* is the share
   of fits of *fedsdr*, with all sites, that say so.
 - *silent* is the share of fits that select variables without a weak-signal warning,
-  *nothing found* that of `{may_find_nothing()}`{NOTHING}.
+  *nothing found* that of `{may_find_nothing()}`.
 - A missed bound is "within noise" if the mean exceeds it by less than two standard
   errors, or if a share as bad has a probability above 5 % where the bound is just met.
 """

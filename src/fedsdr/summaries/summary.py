@@ -208,7 +208,7 @@ class Summary:
 
         Notes
         -----
-        A site of ten rows loses a seventh of the evidence of a linear link by its
+        A site of ten rows loses an eighth of the evidence of a linear link by its
         ranks, because these do not tell how far its responses are apart.
         """
         if not (self.linear.shape[1] and self.response_square > 0.0):
