@@ -15,6 +15,9 @@ PAPER = {"M1": 0.355, "M2": 2.059, "M3": 0.312, "M4": 0.400, "M5": 0.398}
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SiteWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DisagreementWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CurvatureWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CovarianceWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SkewnessWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SymmetryWarning")
 @pytest.mark.usefixtures("data_folder")
 def test_means_are_near_those_of_the_paper():
     data = load_communities()

@@ -79,6 +79,9 @@ def test_sites_are_put_on_the_scale_of_their_training_rows(rng):
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SiteWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DisagreementWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CurvatureWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.CovarianceWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SkewnessWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SymmetryWarning")
 @pytest.mark.usefixtures("data_folder")
 def test_a_run_of_each_experiment():
     credit, communities = find_experiment("credit"), find_experiment("communities")
