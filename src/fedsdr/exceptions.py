@@ -135,7 +135,7 @@ class SkewnessWarning(UserWarning):
 
 
 class SymmetryWarning(UserWarning):
-    """y depends on squares of columns, which the directions do not show."""
+    """The response depends on squares of columns, which directions do not show."""
 
 
 class WeakSignalWarning(UserWarning):

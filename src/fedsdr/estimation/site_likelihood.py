@@ -40,13 +40,41 @@ class Sites(Protocol):
         common: Common | None,
         target: PooledCovariance | None,
     ) -> Profile:
-        """Ask for the sums at some directions, see `fedsdr.summaries.profile`."""
+        """Ask for the sums at some directions, see `fedsdr.summaries.profile`.
+
+        Parameters
+        ----------
+        support : ndarray of int
+            Indices of the variables.
+        basis : ndarray of shape (s, K)
+            Directions.
+        common : Common or None
+            Coefficients that all sites have in common.
+        target : PooledCovariance or None
+            Covariance towards which the sites' own ones are moved.
+        """
 
     def spread(self, support: Index, sigma: Matrix) -> Vector:
-        """Ask how far covariances are from a given one, see `spread_of_covariance`."""
+        """Ask how far covariances are from a given one, see `spread_of_covariance`.
+
+        Parameters
+        ----------
+        support : ndarray of int
+            Indices of the variables.
+        sigma : ndarray of shape (s, s)
+            Covariance of all sites together.
+        """
 
     def remainder(self, support: Index, basis: Matrix) -> Vector:
-        """Ask what y has to do with every variable beside directions."""
+        """Ask what y has to do with every variable beside directions.
+
+        Parameters
+        ----------
+        support : ndarray of int
+            Indices of the variables that have coefficients.
+        basis : ndarray of shape (s, K)
+            Directions.
+        """
 
 
 # Mean square of the score, in its standard errors, at which directions are found.

@@ -315,8 +315,10 @@ class Rows(ABC):
 
         Returns
         -------
-        skewness, error : ndarray of shape (n_features,)
+        skewness : ndarray of shape (n_features,)
             See `shapes_of_columns`; zeros for constant columns.
+        error : ndarray of shape (n_features,)
+            Standard error of the logarithm of each variance.
         """
         scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
         every = np.arange(len(scale))
