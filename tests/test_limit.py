@@ -39,6 +39,7 @@ def test_a_limit_that_was_reached_is_said(rows, rule, protocol, tmp_path: Path) 
 
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SiteWarning")
 @pytest.mark.filterwarnings("ignore::fedsdr.exceptions.DisagreementWarning")
+@pytest.mark.filterwarnings("ignore::fedsdr.exceptions.SymmetryWarning")
 @pytest.mark.parametrize("k", [2, "auto", Auto(max_directions=4)])
 def test_a_given_number_and_a_higher_limit_say_nothing(rows, k) -> None:
     with warnings.catch_warnings():

@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import designs_methods
 from benchmarks.designs_methods import METHODS, measure, methods_of, old_default
 from benchmarks.designs_rivals import (
     centred,
@@ -50,11 +49,9 @@ def test_rows_are_centred_by_site_and_the_lasso_may_find_nothing() -> None:
     assert fit_lasso(replace(sample, y=np.zeros_like(sample.y)), 0).shape == (60, 0)
 
 
-def test_the_old_default_is_made_in_one_place(monkeypatch) -> None:
-    # Before "pooled" is a value of refit, and after.
-    assert old_default().refit in (True, "pooled")
-    monkeypatch.setattr(designs_methods, "read_parameter", lambda *_: None)
+def test_the_old_default_has_one_covariance_and_the_sites_own_kernels() -> None:
     assert old_default().refit == "pooled"
+    assert old_default().kernel == "smooth(own=1)"
 
 
 def test_the_lasso_is_compared_where_there_is_one_direction() -> None:

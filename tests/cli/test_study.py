@@ -115,16 +115,17 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
         "moments": MomentsOf(agreed.terms).n_values,
         "spread": 3 + 2 * 6,
         "profile": ProfileOf.length(6, 2),
+        "remainder": 6 + 3,
         "agreement": 7 + 5 * 6,
     }
-    assert (found["rounds"], found["max_profiles"]) == (22, 30)
+    assert (found["rounds"], found["max_profiles"]) == (27, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
     assert any("usual variance of every" in line for line in found["sites_see"])
     for said in ("of each of the 6 columns at how many sites it varies", "SECURITY.md"):
         assert any(said in line for line in found["coordinator_sees"])
     shown = run("study", "check", default_files.study_file).stdout
-    assert "22 with one profile of at most 30" in shown
+    assert "27 with one profile of at most 30" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout
     assert "bytes with one profile, of at most 30:" in leaves
 
@@ -153,7 +154,9 @@ def test_what_leaves_in_a_second_stage_is_what_is_said(run, default_files) -> No
     for request, reply in zip(requests, replies, strict=True):
         statistic = statistics[request.payload["round"]]
         sent.setdefault(statistic, []).append(reply.payload["masked"].nbytes)
-    assert list(sent) == list(masked) == ["moments", "spread", "profile", "agreement"]
+    assert list(sent) == ["moments", "spread", "profile", "agreement"]
+    # Asked for only where covariances differ.
+    assert set(masked) - set(sent) == {"remainder"}
     for once in ("moments", "spread", "agreement"):
         assert sent[once] == [masked[once]]
     # Directions are tried one by one, the last one in vain.

@@ -30,7 +30,7 @@ Index = NDArray[np.intp]
 Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
 
 
-class Sites(Protocol):
+class SecondStageSums(Protocol):
     """Asks all sites for the sums of the second stage, on some variables."""
 
     def profile(
@@ -351,7 +351,7 @@ def estimate_by_site(
     total: Summary,
     support: Index,
     own: float,
-    sites: Sites,
+    sites: SecondStageSums,
     *,
     n_directions: int | None,
     limit: int,
@@ -367,7 +367,7 @@ def estimate_by_site(
         Indices of the selected variables.
     own : float
         Weight of the sites' own coefficients, see `Summary.mixed`.
-    sites : Sites
+    sites : SecondStageSums
         Asks the sites for their sums.
     n_directions : int or None
         Dimension K; chosen by tests if None.

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.disclosure import OpenGate, Release, ReleaseGate
-from fedsdr.exceptions import InputError, Refusal
+from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
 from fedsdr.normal_scores import N_FACTS
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
@@ -203,7 +203,27 @@ class SecureSite:
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
         elif isinstance(question, ColumnShapes) and not rescaled:
             check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
+        elif isinstance(question, MomentsOf):
+            values = self._small_enough(values)
         return values
+
+    def _small_enough(self, values: Vector) -> Vector:
+        """Return rescaled moments, or zeros if they are too large to be added.
+
+        The coordinator sends the powers of two, so a refusal would tell it how large
+        the values of this site are. A study has one answer to moments, so that no
+        difference shows what was left out, and moments without rows are noticed, see
+        `check_counts`.
+        """
+        limit = self._study.ring.limit(len(self._study.sites))
+        if (np.abs(values) < limit).all():
+            return values
+        warn_user(
+            "this site has numbers of another order than other sites, which cannot be "
+            "added to theirs: check the units of all columns",
+            SiteWarning,
+        )
+        return np.zeros_like(values)
 
     def _end_round(self, release: Release) -> None:
         """Refuse a question whose answer is too large to be added, and count it.
