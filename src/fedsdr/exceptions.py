@@ -130,7 +130,7 @@ class SkewnessWarning(UserWarning):
 
 
 class SymmetryWarning(UserWarning):
-    """y depends on squares of columns, which the directions do not show."""
+    """The response depends on squares of columns beyond the directions found."""
 
 
 class WeakSignalWarning(UserWarning):

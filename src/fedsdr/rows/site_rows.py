@@ -246,8 +246,10 @@ class Rows(ABC):
 
         Returns
         -------
-        skewness, error : ndarray of shape (n_features,)
-            See `shapes_of_columns`; zeros for constant columns.
+        skewness : ndarray of shape (n_features,)
+            See `shapes_of_columns`; 0 for constant columns.
+        error : ndarray of shape (n_features,)
+            See `shapes_of_columns`; 0 for constant columns.
         """
         scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
         every = np.arange(len(scale))

@@ -102,11 +102,13 @@ def other_units(variances: Vector, errors: Vector, pooled: Vector) -> int:
 
     Parameters
     ----------
-    variances, pooled : ndarray of shape (n_features,)
-        Variances at the site, and their geometric means over the sites. A mean would
-        be that of the site with the largest numbers.
+    variances : ndarray of shape (n_features,)
+        Variances at the site.
     errors : ndarray of shape (n_features,)
-        Standard errors of the logarithms of the variances at the site.
+        Standard errors of their logarithms.
+    pooled : ndarray of shape (n_features,)
+        Geometric means of the variances over the sites. A mean would be that of the
+        site with the largest numbers.
 
     Returns
     -------
