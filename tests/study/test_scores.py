@@ -115,6 +115,8 @@ def test_what_leaves_is_announced(files: Files) -> None:
     assert plain.digest != study.digest
 
 
+# Rows that are held out are drawn anew; with some of them a variable is missed.
+@pytest.mark.filterwarnings("ignore::fedsdr.SymmetryWarning")
 @pytest.mark.parametrize("model", [MODEL, {**MODEL, "penalty": "holdout(penalties=3)"}])
 def test_gaps_are_filled_before_columns_are_scored(tmp_path: Path, model) -> None:
     rows = skewed_rows(n_rows=180)

@@ -229,7 +229,8 @@ def warn_of_findings(
     if n_squares:
         warn_user(
             f"y depends on the squares of {n_squares} column(s) beyond the directions "
-            "found: there may be a symmetric link, which this method does not see. "
+            "found: there may be a symmetric link, which this method does not see, or "
+            "a variable was missed. "
             f"See {PAGE}#symmetry",
             SymmetryWarning,
         )

@@ -29,7 +29,7 @@ def squares_of_columns(
     reduce_rows : callable
         From a batch to its values of the K directions.
     functions : ndarray of shape (n_rows, 2)
-        Functions f of y in all rows, with mean square 1.
+        Functions f of y in all rows, with a mean square of 1 or a little less.
 
     Returns
     -------
@@ -45,8 +45,9 @@ def squares_of_columns(
     to the interval from -4 to 4), :math:`h_j` is what a line in :math:`r_j` leaves of
     :math:`r_j^2`. If y depends on x only through the directions, the mean of
     :math:`\tilde f h_j` is zero whatever the distribution of x, since
-    :math:`\tilde f` has the mean zero given the directions. A variable that was missed
-    and enters y as a line does not count, since :math:`h_j` is uncorrelated with it.
+    :math:`\tilde f` has the mean zero given the directions. A line in a variable that
+    was missed does not count, since :math:`h_j` is uncorrelated with it; where it
+    decides on most of y, its curves in f do.
     """
     n_rows = len(functions)
     scatter: Vector | float = 0.0
