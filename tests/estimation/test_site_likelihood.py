@@ -465,3 +465,20 @@ def test_nothing_is_asked_where_covariances_are_equal(monkeypatch) -> None:
     sites = Sites(drawn)
     monkeypatch.delattr(Sites, "remainder")
     assert sites.estimate(support=np.array([0, 2])).directions.shape[1] == 1
+
+
+# --- few combinations of values -------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rare_dummies_have_no_direction_beside_their_curves() -> None:
+    """Any function of a few combinations is a curve of the first direction."""
+    dimensions = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        sites = []
+        for _ in range(5):
+            X = (rng.random((100, 5)) < 0.02) / 0.14
+            sites.append((X, X[:, :3].sum(axis=1) + 2.0 * rng.normal(size=100)))
+        dimensions.append(Sites(sites).estimate().directions.shape[1])
+    assert dimensions == [1] * 8

@@ -253,7 +253,9 @@ class SiteLikelihood:
         """
         squared = profile.beyond_freedom_squared
         if squared <= 0.0:
-            return True
+            # At no site is anything left of a further direction beside curves of the
+            # others: rare dummies, say, of which a site has few combinations.
+            return k == 1
         if self.own < 1.0:
             if k > 1:
                 return True
