@@ -319,10 +319,26 @@ def explain(
         _kronecker(own @ own.T - freedom * inverse, sigma),
         (rest @ own.T).T.ravel(),
         rest @ rest.T,
-        n_rows * (sigma - across @ inverse @ across.T),
+        n_rows * symmetric(sigma - across @ inverse @ across.T),
         float(np.trace(own.T @ seen)),
         own,
     )
+
+
+def symmetric(matrix: Matrix) -> Matrix:
+    """Return a matrix that is symmetric to the last bit.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (s, s)
+        Matrix that is symmetric but for rounding.
+
+    Returns
+    -------
+    ndarray of shape (s, s)
+        Mean of the matrix and its transpose.
+    """
+    return np.asarray((matrix + matrix.T) / 2)
 
 
 def spread_of_covariance(batches: Batches, sigma: Matrix, n_rows: int) -> Vector:
