@@ -38,6 +38,31 @@ class DimensionTest:
     accepted: bool
 
 
+def needed_evidence(
+    n_directions: int, n_features: int, n_rows: int, doubt: float = 0.25
+) -> float:
+    r"""Return the evidence that a direction needs.
+
+    Parameters
+    ----------
+    n_directions : int
+        Dimension k under test.
+    n_features : int
+        Number of variables d that could have been selected.
+    n_rows : int
+        Number of rows N.
+    doubt : float, default=0.25
+        Factor c of the logarithm of N.
+
+    Returns
+    -------
+    float
+        :math:`k (\log d + c \log N)`; the first direction needs as much as the second.
+    """
+    charge = np.log(max(n_features, 2)) + doubt * np.log(n_rows)
+    return float(max(n_directions, 2) * charge)
+
+
 def judge(
     eigenvalue: float,
     floor: float,

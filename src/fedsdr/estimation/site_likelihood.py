@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.estimation.direction_test import DimensionTest, judge
+from fedsdr.estimation.direction_test import DimensionTest, judge, needed_evidence
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
@@ -327,26 +327,6 @@ def shrinkage_for(differ: float) -> float:
     weight on the pooled covariance is a bias that more rows do not remove.
     """
     return 0.5 * float(np.clip((DIFFERENT - differ) / (DIFFERENT - EQUAL), 0.0, 1.0))
-
-
-def needed_evidence(k: int, n_candidates: int, n_rows: int) -> float:
-    """Return the evidence that the k-th direction needs, see `judge_direction`.
-
-    Parameters
-    ----------
-    k : int
-        Number of the direction.
-    n_candidates : int
-        Number of variables d.
-    n_rows : int
-        Number of rows N.
-
-    Returns
-    -------
-    float
-        Threshold; the first direction needs as much as the second.
-    """
-    return float(max(k, 2) * (np.log(max(n_candidates, 2)) + 0.25 * np.log(n_rows)))
 
 
 def estimate_by_site(

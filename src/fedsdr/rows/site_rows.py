@@ -392,9 +392,7 @@ class Rows(ABC):
             See `fedsdr.summaries.remainder`; zeros if no kernel can be computed from
             the site's rows.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SiteWarning)
-            weights = self.weights(terms)
+        weights = self._quiet_weights(terms)
         d = terms.n_features
         nothing = np.zeros(d + N_REST)
         if weights.form not in ("functions", "groups"):

@@ -4,7 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Vector
-from fedsdr.estimation.direction_test import DimensionTest, judge, judge_contrast
+from fedsdr.estimation.direction_test import (
+    DimensionTest,
+    judge,
+    judge_contrast,
+    needed_evidence,
+)
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.exceptions import InputError
 from fedsdr.solver import Solution, solve
@@ -115,7 +120,7 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
     doubt = 1.5 if by_bic < k else 0.25
-    needed = max(k, 2) * (np.log(max(d, 2)) + doubt * np.log(n))
+    needed = needed_evidence(k, d, n, doubt)
     eigenvalue = 0.0
     if active.size >= k:
         part = summary.subset(active)

@@ -13,7 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.estimation.direction_test import judge
+from fedsdr.estimation.direction_test import judge, needed_evidence
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.summaries.summary import Summary
 
@@ -195,7 +195,7 @@ def add_hidden_directions(
         part = total.subset(wider)
         spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
         d, new = total.n_features, wider.size - support.size
-        needed = max(k + 1, 2) * (np.log(max(d, 2)) + 0.25 * np.log(total.n_rows))
+        needed = needed_evidence(k + 1, d, total.n_rows)
         test = judge(
             float(spectrum[k]) if spectrum.size > k else 0.0,
             total.noise_floor,
