@@ -15,7 +15,7 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 from fedsdr import SIR, SSIR, FedSSIR, InputError, PaperFedSSIR, SiteWarning
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.questions import ColumnPowers, MomentsOf
+from fedsdr.questions import ColumnPowers, MomentsOf, RowSettings
 from fedsdr.result import Result
 from fedsdr.simulate import make_setting
 
@@ -245,7 +245,7 @@ def test_powers_decide_nothing_that_a_coordinator_could_see() -> None:
     assert adder.is_wide
     terms = consortium.study.terms
     for made_up in (-1000, -300, 300, 1000):
-        question = MomentsOf(terms, powers=np.full(4, made_up))
+        question = MomentsOf(terms, RowSettings(np.full(4, made_up)))
         with (
             pytest.warns(SiteWarning, match="another order"),
             contextlib.suppress(InputError),
@@ -264,4 +264,4 @@ def test_a_site_in_other_units_is_noticed() -> None:
         pytest.warns(SiteWarning, match="another order"),
         pytest.raises(InputError, match="1 of 4 sites"),
     ):
-        adder(MomentsOf(terms, powers=powers))
+        adder(MomentsOf(terms, RowSettings(powers)))

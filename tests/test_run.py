@@ -14,7 +14,7 @@ from fedsdr.exceptions import InputError, WeakSignalWarning
 from fedsdr.method import HoldOut, Method, Moments, Slices, Variables, Votes
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import Asking, MomentsOf, ask_sites
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import gather, report, run
@@ -91,10 +91,11 @@ def test_who_adds_does_not_matter(rows, method: Method) -> None:
 @each_method
 def test_the_stages_one_by_one_are_the_run(rows, method: Method) -> None:
     adder = own_sites(rows)
-    gathered = gather(adder, method)
-    selection = select(gathered.evidence, method, np.random.default_rng(0))
-    found = run_module.estimate(adder, method, gathered, selection)
-    by_hand = report(adder, method, gathered, selection, found)
+    gathered = ask_sites(adder, gather(adder.variables, method))
+    choosing = select(gathered.evidence, method, np.random.default_rng(0))
+    selection = ask_sites(adder, choosing)
+    found = ask_sites(adder, run_module.estimate(gathered, method, selection))
+    by_hand = report(gathered, method, selection, found)
     assert_same(by_hand, run(own_sites(rows), method))
     assert by_hand.settings == {**method.settings(), "response_type": "ordered"}
     assert by_hand.gap <= method.tol
@@ -106,21 +107,20 @@ def test_a_stage_can_be_replaced(rows, monkeypatch) -> None:
     """Estimate directions on given variables instead of the selected ones."""
     usual = run_module.estimate
 
-    def chosen(
-        adder: Any, method: Method, gathered: Any, selection: Selection
-    ) -> Estimate:
+    def chosen(gathered: Any, method: Method, selection: Selection) -> Asking[Estimate]:
         solution = replace(selection.solution, active=np.array([0, 7]))
-        return usual(adder, method, gathered, replace(selection, solution=solution))
+        return usual(gathered, method, replace(selection, solution=solution))
 
     monkeypatch.setattr(run_module, "estimate", chosen)
     method = Method(n_directions=1, refit=0.9)
     found = run(own_sites(rows), method)
     assert found.selected == ("x0", "x7")
     adder = own_sites(rows)
-    gathered = gather(adder, method)
-    selection = select(gathered.evidence, method, np.random.default_rng(0))
-    mine = chosen(adder, method, gathered, selection)
-    assert_same(report(adder, method, gathered, selection, mine), found)
+    gathered = ask_sites(adder, gather(adder.variables, method))
+    choosing = select(gathered.evidence, method, np.random.default_rng(0))
+    selection = ask_sites(adder, choosing)
+    mine = ask_sites(adder, chosen(gathered, method, selection))
+    assert_same(report(gathered, method, selection, mine), found)
 
 
 def test_sites_are_asked_a_few_times_without_a_second_stage(rows) -> None:
@@ -242,7 +242,7 @@ def test_gaps_are_filled_and_scored(rows) -> None:
     mean = np.nanmean(np.concatenate([X[:, 3] for X, _ in gappy.values()]))
     method = Method(scores="normal")
     adder = own_sites(gappy, filled=("x3",))
-    gather(adder, method)
+    ask_sites(adder, gather(adder.variables, method))
     # The means come with the description of the columns.
     assert adder.n_sums == 3
     found = run(own_sites(gappy, filled=("x3",)), method)

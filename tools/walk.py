@@ -62,6 +62,7 @@ class Walk:
     skipped: tuple[str, ...] = ()
     ends: tuple[str, ...] = (SUMS, *ITERATIONS)
     files: Counter[str] = field(default_factory=Counter)
+    passed: set[str] = field(default_factory=set)
     chains: dict[str, list[CodeType]] = field(default_factory=dict)
 
     def enter(self, stack: list[CodeType], end: str) -> None:
@@ -85,6 +86,8 @@ class Walk:
             return
         self.files[_file(own[-1])] += 1
         chain = [code for code in own if _is_call(code)]
+        if end in self.ends:
+            self.passed |= {_file(code) for code in own}
         if end in self.ends and len(chain) > len(self.chains.get(end, ())):
             self.chains[end] = chain
 
@@ -106,6 +109,8 @@ class Walk:
         told = ", ".join(f"{room} {n}" for room, n in sorted(rooms.items()))
         yield from ("## " * markdown + self.title, "")
         yield from (f"{len(self.files)} files in {len(rooms)} rooms: {told}.", "")
+        on_the_way = ", ".join(sorted(self.passed))
+        yield from (f"On the way to an end {len(self.passed)}: {on_the_way}.", "")
         for end in self.ends:
             chain = self.chains.get(end)
             if not chain:

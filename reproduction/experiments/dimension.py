@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.method import Slices
-from fedsdr.selection import bic_dimension, elect_dimension
+from fedsdr.selection import elect_dimension
+from fedsdr.summaries import bic_dimension
 from reproduction import compare, markdown
 from reproduction.checks import ENOUGH_TO_TELL, cells_check, list_cells
 from reproduction.experiment import Experiment, Task, Verdict

@@ -1,29 +1,22 @@
 """Compute a result from sums in four stages: gather, select, estimate, report."""
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.data.names import enumerate_names
-from fedsdr.estimation.alarms import (
-    usual_at_sites,
-    warn_of_covariances,
-    warn_of_findings,
-)
+from fedsdr.estimation.by_site import check_sites, estimate_by_site
 from fedsdr.estimation.directions import (
     Estimate,
     estimate_pooled,
     orthonormal,
     warn_if_fewer,
 )
-from fedsdr.estimation.site_likelihood import Index, estimate_by_site
 from fedsdr.estimation.stand_ins import find_stand_ins
 from fedsdr.exceptions import (
     CurvatureWarning,
@@ -32,28 +25,33 @@ from fedsdr.exceptions import (
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Auto, Bic, Method, Terms, Votes, response_type
+from fedsdr.method import (
+    Auto,
+    Bic,
+    Method,
+    Terms,
+    Variables,
+    Votes,
+    response_type,
+)
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     Adder,
-    AgreementOf,
-    CandidateErrors,
+    Asking,
+    ColumnFrame,
     ColumnPowers,
     ColumnShapes,
     GapTotals,
     MomentsOf,
-    ProfileOf,
-    RemainderOf,
+    MomentSums,
+    RowSettings,
     ScoreSteps,
-    SpreadOf,
+    ask_sites,
 )
 from fedsdr.result import Result
 from fedsdr.selection import Evidence, Selection, select
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
-from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance, Profile
-from fedsdr.summaries.remainder import N_REST
-from fedsdr.summaries.site_agreement import Expected, Findings
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150
@@ -65,26 +63,17 @@ class Gathered:
 
     Parameters
     ----------
+    variables : Variables
+        Names of the columns and type of the response.
     evidence : Evidence
         Sums over the usable columns, divided by their scale.
-    usable : ndarray of bool, shape (n_features,)
-        Columns that vary at some site.
-    scale : ndarray of shape (n_features,)
-        Divisor of each column, after it has been divided by the power of two.
-    fills : ndarray or None
-        Values that gaps were filled with, in the order of `Variables.filled`.
-    scores : NormalScores or None, default=None
-        Scores that the columns were replaced by.
-    powers : ndarray of int, shape (n_features,), or None, default=None
-        Powers of two that the columns were divided by first.
+    frame : ColumnFrame
+        Columns behind them: how they were prepared, which are usable, and their scale.
     """
 
+    variables: Variables
     evidence: Evidence
-    usable: Mask
-    scale: Vector
-    fills: Vector | None
-    scores: NormalScores | None = None
-    powers: Powers | None = None
+    frame: ColumnFrame
 
 
 def run(
@@ -110,37 +99,52 @@ def run(
         Result, with the method's parameters as its settings.
     """
     generator = np.random.default_rng(0) if generator is None else generator
+    stages = _stages(adder.variables, method, generator, wide=adder.is_wide)
     with single_threaded_blas():
-        gathered = gather(adder, method)
-        selection = select(gathered.evidence, method, generator)
-        found = estimate(adder, method, gathered, selection)
-        weak = selection.weak or found.weak
-        if not weak and reaches_limit(adder, method, gathered, found):
-            warn_of_limit(found.directions.shape[1], method)
-            found = replace(found, at_limit=True)
-        return report(adder, method, gathered, selection, found)
+        return ask_sites(adder, stages)
 
 
-def gather(adder: Adder, method: Method) -> Gathered:
+def _stages(
+    variables: Variables, method: Method, generator: np.random.Generator, *, wide: bool
+) -> Asking[Result]:
+    """Go through all stages; what is yielded are questions to the sites."""
+    gathered = yield from gather(variables, method, wide=wide)
+    selection = yield from select(gathered.evidence, method, generator)
+    found = yield from estimate(gathered, method, selection)
+    weak = selection.weak or found.weak
+    if not weak and reaches_limit(gathered, method, found):
+        warn_of_limit(found.directions.shape[1], method)
+        found = replace(found, at_limit=True)
+    return report(gathered, method, selection, found)
+
+
+def gather(
+    variables: Variables, method: Method, *, wide: bool = False
+) -> Asking[Gathered]:
     """Ask the sites for all sums that a method needs, and put them on a common scale.
 
     Parameters
     ----------
-    adder : Adder
-        Function that computes sums over the sites.
+    variables : Variables
+        Names of the columns and type of the response.
     method : Method
         Parameters of the fit, which determine the sums.
+    wide : bool, default=False
+        Whether some site has numbers too large or too small to compute with.
 
     Returns
     -------
-    Gathered
-        Sums. Sites are asked again only for validation errors, during selection.
+    generator
+        Yields questions and returns `Gathered`.
     """
-    variables = adder.variables
-    terms, places = method.terms(variables), variables.filled_places
-    powers = agree_on_powers(adder, terms, standardize=method.standardize)
-    fills, scores = _agree_on_rows(adder, terms, places, powers)
-    sums = adder(MomentsOf(terms, places, fills, scores, powers))
+    terms = method.terms(variables)
+    powers = None
+    if wide:
+        powers = yield from agree_on_powers(
+            variables, terms, standardize=method.standardize
+        )
+    settings = yield from _agree_on_settings(terms, variables.filled_places, powers)
+    sums: MomentSums = yield MomentsOf(terms, settings)
     variances = np.diag(sums.parts["total"].sigma)
     # Sites send zeros for a column that is constant up to rounding.
     usable = variances > 0.0
@@ -149,11 +153,7 @@ def gather(adder: Adder, method: Method) -> Gathered:
             "every column of X is constant at every site: there is nothing to reduce"
         )
     scale = np.where(usable & method.standardize, np.sqrt(variances), 1.0)
-
-    def ask_errors(bases: Sequence[Matrix]) -> Vector:
-        candidates = [_in_units(basis, usable, scale) for basis in bases]
-        return adder(CandidateErrors(terms, candidates, places, fills, scores, powers))
-
+    frame = ColumnFrame(terms, settings, usable, scale)
     scaled = {
         name: part.subset(usable).scaled(scale[usable])
         for name, part in sums.parts.items()
@@ -167,20 +167,23 @@ def gather(adder: Adder, method: Method) -> Gathered:
             for fold in range(terms.n_folds)
         ),
         fitting=scaled.get("fitting"),
-        errors=ask_errors if terms.validation_fraction else None,
+        errors=frame.errors_of if terms.validation_fraction else None,
     )
-    return Gathered(evidence, usable, scale, fills, scores, powers)
+    return Gathered(variables, evidence, frame)
 
 
 def agree_on_powers(
-    adder: Adder, terms: Terms, *, standardize: bool = True
-) -> Powers | None:
-    """Agree on powers of two by which columns are divided, if numbers need it.
+    variables: Variables, terms: Terms, *, standardize: bool = True
+) -> Asking[Powers | None]:
+    """Agree on powers of two by which columns are divided.
+
+    Asked if some site has columns far from 1; squares of all other numbers can be
+    computed, and added under masks, as they are.
 
     Parameters
     ----------
-    adder : Adder
-        Function that computes sums over the sites.
+    variables : Variables
+        Names of the columns.
     terms : Terms
         Terms that all parties agreed on.
     standardize : bool, default=True
@@ -188,20 +191,17 @@ def agree_on_powers(
 
     Returns
     -------
-    ndarray of int, shape (n_features,), or None
-        Average over the sites of the power of two nearest to a column's standard
-        deviation. None if no site has columns far from 1, which are all squares of
-        numbers that can be computed, and added under masks, as they are.
+    generator
+        Yields a question and returns the average over the sites of the power of two
+        nearest to each column's standard deviation; None if columns keep their units.
     """
-    if not adder.is_wide:
-        return None
-    sums, counts = adder(ColumnPowers(terms))
+    sums, counts = yield ColumnPowers(terms)
     powers = np.rint(sums / np.maximum(np.rint(counts), 1.0)).astype(np.int64)
     if standardize:
         return powers
     extreme = np.flatnonzero(np.abs(powers) > EXTREME)
     if extreme.size:
-        listed = enumerate_names([repr(adder.variables.names[j]) for j in extreme])
+        listed = enumerate_names([repr(variables.names[j]) for j in extreme])
         raise InputError(
             "with standardize=False columns keep their units, and squares of the "
             f"numbers of {listed} cannot be computed: rescale them, or standardize"
@@ -209,99 +209,26 @@ def agree_on_powers(
     return None
 
 
-class _SecondStage:
-    """Asks the sites of an adder for the sums of the second stage."""
-
-    def __init__(self, adder: Adder, method: Method, gathered: Gathered) -> None:
-        variables = adder.variables
-        self._adder, self._terms = adder, method.terms(variables)
-        self._prepared = (
-            variables.filled_places,
-            gathered.fills,
-            gathered.scores,
-            gathered.powers,
-        )
-        self._usable, self._scale = np.flatnonzero(gathered.usable), gathered.scale
-        self._n_rows = gathered.evidence.total.n_rows
-        self._usual = np.zeros(len(variables.names))
-        #: What `warn_of_covariances` needs to know.
-        self.distances: tuple[Vector, int, int] = (np.zeros(N_SPREAD), 0, 0)
-
-    def profile(
-        self,
-        support: Index,
-        basis: Matrix,
-        common: Common | None,
-        target: PooledCovariance | None,
-    ) -> Profile:
-        """Ask for the sums at some directions."""
-        columns, scale = self._selected(support)
-        return self._adder(
-            ProfileOf(
-                self._terms, columns, scale, basis, common, target, *self._prepared
-            )
-        )
-
-    def spread(self, support: Index, sigma: Matrix) -> Vector:
-        """Ask how far covariances, and variances of all columns, are apart."""
-        columns, scale = self._selected(support)
-        spread = self._adder(
-            SpreadOf(self._terms, columns, scale, sigma, *self._prepared)
-        )
-        self.distances = spread[:N_SPREAD], self._n_rows, support.size
-        logarithms, counts = np.split(spread[N_SPREAD:], 2)
-        self._usual = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
-        return spread
-
-    def remainder(self, support: Index, basis: Matrix) -> Vector:
-        """Ask what y has to do with every usable column beside directions."""
-        columns, scale = self._selected(support)
-        sums = self._adder(
-            RemainderOf(self._terms, columns, scale, basis, *self._prepared)
-        )
-        return np.concatenate([sums[:-N_REST][self._usable], sums[-N_REST:]])
-
-    def agreement(
-        self, found: Estimate, usually: Vector
-    ) -> tuple[Findings, NDArray[np.intp]]:
-        """Ask whether the sites agree, and return the columns that were named."""
-        support = np.flatnonzero(found.directions.any(axis=1))
-        columns, scale = self._selected(support)
-        expected = Expected(found.directions[support], usually)
-        findings = self._adder(
-            AgreementOf(
-                self._terms, columns, scale, expected, self._usual, *self._prepared
-            )
-        )
-        return findings, columns
-
-    def _selected(self, support: Index) -> tuple[NDArray[np.intp], Vector]:
-        columns = self._usable[support]
-        return columns, self._scale[columns]
-
-
 def estimate(
-    adder: Adder, method: Method, gathered: Gathered, selection: Selection
-) -> Estimate:
+    gathered: Gathered, method: Method, selection: Selection
+) -> Asking[Estimate]:
     """Estimate the directions on the selected variables.
 
     Parameters
     ----------
-    adder : Adder
-        Function that computes sums over the sites.
-    method : Method
-        Parameters of the fit.
     gathered : Gathered
         Sums over all sites.
+    method : Method
+        Parameters of the fit.
     selection : Selection
         Selected variables.
 
     Returns
     -------
-    Estimate
-        Directions. By default each site has its own covariance; if there is no signal,
-        nothing more is asked of the sites. None, if there is no signal and the method
-        allows that nothing is found.
+    generator
+        Yields questions and returns an `Estimate`. By default each site has its own
+        covariance; if there is no signal, nothing more is asked of the sites. There are
+        no directions if there is no signal and the method allows that nothing is found.
     """
     total, own = gathered.evidence.total, selection.own
     if selection.by_response:
@@ -312,27 +239,19 @@ def estimate(
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
     support = solution.active if selection.support is None else selection.support
-    sites = _SecondStage(adder, method, gathered)
-    chosen = isinstance(rule, Auto)
-    k = solution.n_directions
-    found = estimate_by_site(
+    chosen, k = isinstance(rule, Auto), solution.n_directions
+    found = yield from estimate_by_site(
         total,
         support,
         own,
-        sites,
+        gathered.frame,
         n_directions=None if chosen else k,
-        limit=rule.max_directions if chosen else k,
+        limit=rule.max_directions if isinstance(rule, Auto) else k,
         prune=not isinstance(method.penalty, float),
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    warn_of_covariances(*sites.distances)
-    if not found.weak:
-        noise = total.mixed(own).noise_floor
-        shares = np.clip(found.eigenvalues - noise, 0.0, None)
-        usually = usual_at_sites(shares, found.unevenness, total.n_sites)
-        findings, columns = sites.agreement(found, usually)
-        warn_of_findings(findings, total, columns, found.unevenness)
+    yield from check_sites(total, support, own, gathered.frame, found)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -350,19 +269,15 @@ def estimate(
     return found
 
 
-def reaches_limit(
-    adder: Adder, method: Method, gathered: Gathered, found: Estimate
-) -> bool:
+def reaches_limit(gathered: Gathered, method: Method, found: Estimate) -> bool:
     """Return whether a rule accepted the largest dimension that it considered.
 
     Parameters
     ----------
-    adder : Adder
-        Adder, which knows whether y holds classes.
-    method : Method
-        Parameters of the fit.
     gathered : Gathered
         Sums over all sites.
+    method : Method
+        Parameters of the fit.
     found : Estimate
         Directions.
 
@@ -376,7 +291,7 @@ def reaches_limit(
     if not isinstance(rule, Auto | Bic | Votes):
         return False
     possible = float(total.n_features)
-    if adder.variables.discrete and total.freedom:
+    if gathered.variables.discrete and total.freedom:
         possible = min(possible, total.freedom)
     k = found.directions.shape[1]
     return k == rule.max_directions and k < possible
@@ -402,22 +317,16 @@ def warn_of_limit(n_directions: int, method: Method) -> None:
 
 
 def report(
-    adder: Adder,
-    method: Method,
-    gathered: Gathered,
-    selection: Selection,
-    found: Estimate,
+    gathered: Gathered, method: Method, selection: Selection, found: Estimate
 ) -> Result:
     """Write the result in the units of the data.
 
     Parameters
     ----------
-    adder : Adder
-        Adder, which has the names of the columns.
-    method : Method
-        Parameters of the fit.
     gathered : Gathered
         Sums over all sites.
+    method : Method
+        Parameters of the fit.
     selection : Selection
         Selected variables and the certificate.
     found : Estimate
@@ -428,30 +337,31 @@ def report(
     Result
         Result, in which constant columns are never selected.
     """
-    variables, total = adder.variables, gathered.evidence.total
+    variables, total = gathered.variables, gathered.evidence.total
+    frame, prepared = gathered.frame, gathered.frame.settings
     support = np.zeros(len(variables.names), dtype=bool)
-    support[np.flatnonzero(gathered.usable)[found.support]] = True
+    support[np.flatnonzero(frame.usable)[found.support]] = True
     settings = method.settings()
     settings["response_type"] = response_type(discrete=variables.discrete)
-    powers = gathered.powers
+    powers = prepared.powers
     if powers is None:
         powers = np.zeros(len(variables.names), dtype=np.int64)
-    if gathered.fills is not None:
+    if prepared.fills is not None:
         own = powers[list(variables.filled_places)]
-        values = np.ldexp(gathered.fills, own).tolist()
+        values = np.ldexp(prepared.fills, own).tolist()
         settings["filled_with"] = dict(zip(variables.filled, values, strict=True))
     solution = selection.solution
     table = (*selection.table, *found.table)
     if not found.support.size:
         table = tuple(map(_not_chosen, table))
     weak = selection.weak or found.weak
-    scores, scale = gathered.scores, gathered.scale
+    scores, scale = prepared.scores, frame.scale
     if scores is not None:
         # Scores have no units; the values that they belong to have.
         scores = NormalScores(np.ldexp(scores.points, powers[:, None]), scores.scores)
     else:
         scale = np.ldexp(scale, powers)
-    directions = _in_units(found.directions, gathered.usable, scale)
+    directions = replace(frame, scale=scale).in_units(found.directions)
     return Result(
         feature_names=variables.names,
         directions=orthonormal(directions),
@@ -472,17 +382,17 @@ def report(
         weak=weak,
         at_limit=found.at_limit,
         scores=scores,
-        stand_ins={} if weak else _stand_ins(adder, gathered, selection, found),
+        stand_ins={} if weak else _stand_ins(gathered, selection, found),
     )
 
 
 def _stand_ins(
-    adder: Adder, gathered: Gathered, selection: Selection, found: Estimate
+    gathered: Gathered, selection: Selection, found: Estimate
 ) -> dict[str, tuple[str, ...]]:
     """Name the near-twins that could replace selected variables."""
     total = gathered.evidence.total.mixed(selection.own)
     listed = find_stand_ins(total, found.support, found.directions.shape[1])
-    names = [adder.variables.names[j] for j in np.flatnonzero(gathered.usable)]
+    names = [gathered.variables.names[j] for j in np.flatnonzero(gathered.frame.usable)]
     return {names[j]: tuple(names[k] for k in twins) for j, twins in listed.items()}
 
 
@@ -502,18 +412,21 @@ def provenance() -> dict[str, str]:
     }
 
 
-def _agree_on_rows(
-    adder: Adder, terms: Terms, places: tuple[int, ...], powers: Powers | None
-) -> tuple[Vector | None, NormalScores | None]:
+def _agree_on_settings(
+    terms: Terms, places: tuple[int, ...], powers: Powers | None
+) -> Asking[RowSettings]:
     """Compute the values for gaps, and the scores of the columns, if needed."""
-    if not terms.scored:
-        totals = adder(GapTotals(places, powers)) if places else None
-        return None if totals is None else _pooled_means(totals), None
-    described = adder(ColumnShapes(terms, powers))
-    totals = np.ravel(described[:2, list(places)])
-    fills = _pooled_means(totals) if places else None
-    cuts = place_cuts(described)
-    return fills, agree_on_scores(cuts, adder(ScoreSteps(terms, cuts, powers)))
+    if terms.scored:
+        described: Matrix = yield ColumnShapes(terms, powers)
+        totals = np.ravel(described[:2, list(places)])
+        cuts = place_cuts(described)
+        steps: Matrix = yield ScoreSteps(terms, cuts, powers)
+        fills = _pooled_means(totals) if places else None
+        return RowSettings(powers, places, fills, agree_on_scores(cuts, steps))
+    if not places:
+        return RowSettings(powers)
+    totals = yield GapTotals(places, powers)
+    return RowSettings(powers, places, _pooled_means(totals))
 
 
 def _pooled_means(totals: Vector) -> Vector:
@@ -532,10 +445,3 @@ def _not_chosen(row: dict[str, Any]) -> dict[str, Any]:
     """Say in the table of the choices that no direction was kept."""
     tests = row["step"] in ("dimension", "sites")
     return {**row, "chosen": False} if tests else row
-
-
-def _in_units(basis: Matrix, usable: Mask, scale: Vector) -> Matrix:
-    """Write directions on the common scale as coefficients of all columns."""
-    full = np.zeros((usable.size, basis.shape[1]))
-    full[usable] = basis / scale[usable, None]
-    return full

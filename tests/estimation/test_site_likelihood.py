@@ -1,5 +1,6 @@
 """Directions and K by each site's own covariance."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,81 +10,82 @@ from scipy.optimize import minimize
 from tests.summaries.test_profile import draw_site, explained_by
 
 from fedsdr import FedSSIR
-from fedsdr.estimation import leading_directions
-from fedsdr.estimation.site_likelihood import (
+from fedsdr.estimation import Estimate, leading_directions
+from fedsdr.estimation.by_site import (
     NOISE_LEVEL,
-    SiteFit,
-    SiteLikelihood,
-    _last_apart,
     drop_noise,
     estimate_by_site,
     shrinkage_for,
 )
+from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, _last_apart
 from fedsdr.method import Method, Slices, Smooth, Terms, Variables
 from fedsdr.metrics import subspace_distance
+from fedsdr.questions import (
+    AS_HELD,
+    ColumnFrame,
+    ProfileOf,
+    Question,
+    RemainderOf,
+    ask_sites,
+)
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Kernel, Summary, summarize
-from fedsdr.summaries.profile import Common, PooledCovariance, Profile
+from fedsdr.summaries.profile import Profile
 
 Site = tuple[np.ndarray, np.ndarray]
 
 
 class Sites:
-    """Sites in one process that answer as the second stage asks."""
+    """Sites in one process, on whose columns the second stage is run as they are."""
 
     def __init__(self, sites: list[Site], kernel: Kernel | None = None) -> None:
         kernel = kernel or Smooth()
-        self.n_asked = 0
         self.rows = [MemoryRows(X, y, np.random.default_rng(0)) for X, y in sites]
-        self.n_features = sites[0][0].shape[1]
-        self.terms = Terms(self.n_features, kernel)
         self.summaries = [summarize(X, y, kernel=kernel) for X, y in sites]
         self.total: Summary = sum(self.summaries)
-        self.every = np.arange(self.n_features)
-        self.scale = np.ones(self.n_features)
+        d = sites[0][0].shape[1]
+        self.every = np.arange(d)
+        self.frame = ColumnFrame(
+            Terms(d, kernel), AS_HELD, np.ones(d, dtype=bool), np.ones(d)
+        )
+        self.asked: list[Question[Any]] = []
 
-    def ask(
-        self, basis: np.ndarray, common: Common | None, target: PooledCovariance | None
-    ) -> Profile:
-        """Add the profiles of all sites."""
-        self.n_asked += 1
-        found = Profile.zero(*basis.shape)
-        for rows in self.rows:
-            found += rows.profile(
-                self.terms, self.every, self.scale, basis, common, target
-            )
-        return found
+    @property
+    def n_profiles(self) -> int:
+        """Number of profiles that were asked for."""
+        return sum(isinstance(one, ProfileOf) for one in self.asked)
 
-    def profile(self, support: np.ndarray, *asked: Any) -> Profile:
-        """Add the profiles of all sites on some variables."""
-        basis, *rest = asked
-        scale = self.scale[support]
-        self.n_asked += 1
-        found = Profile.zero(*basis.shape)
-        for rows in self.rows:
-            found += rows.profile(self.terms, support, scale, basis, *rest)
-        return found
+    def __call__(self, question: Question[Any]) -> Any:
+        """Add the answers of all sites."""
+        self.asked.append(question)
+        first, *others = (question.compute(rows) for rows in self.rows)
+        return sum(others, start=first)
 
-    def spread(self, support: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-        """Add how far the covariances of all sites are from one."""
-        scale = self.scale[support]
-        return sum(rows.spread(support, scale, sigma) for rows in self.rows)
+    def fit(
+        self,
+        n_directions: int | None,
+        limit: int,
+        adder: Callable[[Any], Any] | None = None,
+        **changes: Any,
+    ) -> SiteFit:
+        """Find directions on all variables."""
+        stage = SiteLikelihood(
+            self.total,
+            changes.pop("own", 1.0),
+            lambda *asked: self.frame.profile_of(self.every, *asked),
+            self.every.size,
+            **changes,
+        )
+        return ask_sites(adder or self, stage.fit(n_directions, limit))
 
-    def remainder(self, support: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Add what is left of every variable at all sites."""
-        asked = self.terms, support, self.scale[support], basis
-        return sum(rows.remainder(*asked) for rows in self.rows)
-
-    def likelihood(self, **changes: Any) -> SiteLikelihood:
-        """Return the second stage on all variables."""
-        given = {"own": 1.0, "ask": self.ask, "n_candidates": self.n_features}
-        return SiteLikelihood(self.total, **{**given, **changes})
-
-    def estimate(self, **changes: Any) -> Any:
+    def estimate(self, **changes: Any) -> Estimate:
         """Run the second stage on all variables."""
         given: dict[str, Any] = {"n_directions": None, "limit": 4, "prune": True}
         support = changes.pop("support", self.every)
-        return estimate_by_site(self.total, support, 1.0, self, **given | changes)
+        asking = estimate_by_site(
+            self.total, support, 1.0, self.frame, **given | changes
+        )
+        return ask_sites(self, asking)
 
 
 # --- the best directions --------------------------------------------------------------
@@ -93,7 +95,7 @@ class Sites:
 @pytest.mark.parametrize("n_directions", [1, 2])
 def test_with_one_site_it_is_plain_sir(kernel, n_directions: int) -> None:
     sites = Sites([draw_site(1, 400, 5)], kernel)
-    fit = sites.likelihood().fit(n_directions, n_directions)
+    fit = sites.fit(n_directions, n_directions)
     total = sites.total
     plain, shares = leading_directions(total.sigma, total.kernel, n_directions)
     assert fit.settled
@@ -109,7 +111,7 @@ def test_with_one_site_it_is_plain_sir(kernel, n_directions: int) -> None:
 def test_it_is_the_maximum_of_what_all_sites_explain(n_directions: int) -> None:
     """Against an optimiser that knows nothing but the function."""
     sites = Sites([draw_site(i, 200 + 50 * i, 4) for i in range(3)])
-    fit = sites.likelihood().fit(n_directions, n_directions)
+    fit = sites.fit(n_directions, n_directions)
     assert fit.settled
 
     def loss(flat: np.ndarray) -> float:
@@ -138,14 +140,14 @@ def test_no_more_profiles_are_asked_for_than_sites_answer(limit: int) -> None:
     agreed = Method(n_directions=limit).terms(Variables(("a",))).max_profiles
     asked = []
 
-    def ask(basis: np.ndarray, *given: Any) -> Profile:
-        found = sites.ask(basis, *given)
-        asked.append(basis.shape[1])
+    def adder(question: ProfileOf) -> Profile:
+        found = sites(question)
+        asked.append(question.basis.shape[1])
         # Every answer is better than the one before, and far from settled.
         score = np.sqrt(found.score.size * np.diag(found.noise))
         return replace(found, explained=float(len(asked)), score=score)
 
-    fit = sites.likelihood(ask=ask).fit(limit, limit)
+    fit = sites.fit(limit, limit, adder)
     assert fit.basis.shape[1] == limit
     assert agreed - limit < len(asked) <= agreed <= 40
     assert sorted(asked) == asked
@@ -172,14 +174,14 @@ def asked_in_vain(seed: int) -> tuple[list[float], SiteFit, SiteFit]:
     sites = Sites([(X, X[:, 0] + 0.2 * rng.normal(size=120)) for X in drawn])
     explained: list[float] = []
 
-    def ask(*given: Any) -> Profile:
-        found = sites.ask(*given)
+    def adder(question: ProfileOf) -> Profile:
+        found = sites(question)
         explained.append(found.explained)
         factor = 1 + 1e-13 * rng.normal(size=found.score.size)
         return replace(found, score=found.score * factor)
 
-    exact = sites.likelihood(shrinkage=0.5).fit(5, 5)
-    return explained, exact, sites.likelihood(shrinkage=0.5, ask=ask).fit(5, 5)
+    exact = sites.fit(5, 5, shrinkage=0.5)
+    return explained, exact, sites.fit(5, 5, adder, shrinkage=0.5)
 
 
 @pytest.mark.parametrize("seed", [3, 10])
@@ -194,7 +196,7 @@ def test_steps_that_explain_less_are_not_taken(seed: int) -> None:
 def test_moving_all_the_way_to_the_pooled_covariance_is_plain_sir() -> None:
     sites = Sites([draw_site(i, 200, 4) for i in range(3)])
     total = sites.total
-    fit = sites.likelihood(shrinkage=1.0).fit(2, 2)
+    fit = sites.fit(2, 2, shrinkage=1.0)
     plain, shares = leading_directions(total.sigma, total.kernel, 2)
     assert subspace_distance(fit.basis, plain) < 1e-6
     assert fit.profile.explained == pytest.approx(total.n_rows * shares[:2].sum())
@@ -202,7 +204,7 @@ def test_moving_all_the_way_to_the_pooled_covariance_is_plain_sir() -> None:
 
 def test_common_means_alone_are_plain_sir_on_them() -> None:
     sites = Sites([draw_site(i, 150, 4) for i in range(3)])
-    fit = sites.likelihood(own=0.0).fit(1, 1)
+    fit = sites.fit(1, 1, own=0.0)
     mixed = sites.total.mixed(0.0)
     plain, shares = leading_directions(mixed.sigma, mixed.kernel, 1)
     assert subspace_distance(fit.basis, plain) < 1e-5
@@ -211,9 +213,9 @@ def test_common_means_alone_are_plain_sir_on_them() -> None:
 
 def test_few_questions_are_enough() -> None:
     sites = Sites([draw_site(i, 300, 5) for i in range(3)])
-    sites.likelihood().fit(None, 5)
+    sites.fit(None, 5)
     # Up to six steps for each direction that is considered, mostly two or three.
-    assert 2 <= sites.n_asked <= 12
+    assert 2 <= sites.n_profiles <= 12
 
 
 # --- covariances that differ ----------------------------------------------------------
@@ -279,7 +281,7 @@ def test_a_curve_of_the_first_direction_is_no_second_one() -> None:
         X[:, 1] = X[:, 0] ** 2 + 0.7 * X[:, 1]
         sites.append((X, X[:, 0] + 0.3 * rng.normal(size=400)))
     asked = Sites(sites)
-    fit = asked.likelihood().fit(None, 4)
+    fit = asked.fit(None, 4)
     assert fit.basis.shape[1] == 1
     assert fit.curved
     # It explains more than noise does: without this test it would count.
@@ -287,7 +289,7 @@ def test_a_curve_of_the_first_direction_is_no_second_one() -> None:
     assert (last.n_directions, last.accepted) == (2, False)
     assert last.evidence > last.needed
     # A user who asks for two directions gets them.
-    assert asked.likelihood().fit(2, 2).basis.shape[1] == 2
+    assert asked.fit(2, 2).basis.shape[1] == 2
 
 
 def test_a_direction_more_than_noise_is_needed() -> None:
@@ -298,7 +300,7 @@ def test_a_direction_more_than_noise_is_needed() -> None:
         for _ in range(3):
             X = rng.normal(size=(150, 5))
             sites.append((X, X[:, 0] + 0.5 * rng.normal(size=150)))
-        fit = Sites(sites).likelihood().fit(None, 5)
+        fit = Sites(sites).fit(None, 5)
         chosen.append(fit.basis.shape[1])
     assert chosen.count(1) >= 19
 
@@ -318,21 +320,13 @@ def test_the_pooled_covariance_counts_less_the_more_sites_differ() -> None:
 
 
 @pytest.mark.parametrize(("differ", "weight"), [(False, 0.5), (True, 0.0)])
-def test_sites_are_told_how_far_to_go(differ: bool, weight: float, monkeypatch) -> None:
+def test_sites_are_told_how_far_to_go(differ: bool, weight: float) -> None:
     rng = np.random.default_rng(4)
     drawn = [site_with_its_own_covariance(i if differ else 0, 200, rng) for i in (0, 1)]
     sites = Sites(drawn)
-    told = []
-
-    real = sites.profile
-
-    def profile(support: Any, *asked: Any) -> Profile:
-        told.append(0.0 if asked[-1] is None else asked[-1].weight)
-        return real(support, *asked)
-
-    monkeypatch.setattr(sites, "profile", profile)
     sites.estimate(n_directions=1, limit=1)
-    assert set(told) == {weight}
+    targets = [one.target for one in sites.asked if isinstance(one, ProfileOf)]
+    assert {0.0 if one is None else one.weight for one in targets} == {weight}
 
 
 # --- variables that are dropped -------------------------------------------------------
@@ -344,7 +338,7 @@ def noisy_fit(seed: int, n_noise: int = 4) -> SiteFit:
     for _ in range(3):
         X = rng.normal(size=(200, 2 + n_noise))
         sites.append((X, X[:, 0] + 0.6 * X[:, 1] + 0.5 * rng.normal(size=200)))
-    return Sites(sites).likelihood().fit(1, 1)
+    return Sites(sites).fit(1, 1)
 
 
 def test_noise_variables_are_dropped_as_often_as_said() -> None:
@@ -367,7 +361,7 @@ def test_dropping_is_estimating_again_without_these_variables() -> None:
         X = rng.normal(size=(200, 6))
         y = X[:, 0] + 0.6 * X[:, 1] + 0.5 * rng.normal(size=200)
         sites.append((X[:, :2], y))
-    again = Sites(sites).likelihood().fit(1, 1)
+    again = Sites(sites).fit(1, 1)
     assert subspace_distance(basis[:2], again.basis) < 0.01
     assert subspace_distance(fit.basis[:2], again.basis) > subspace_distance(
         basis[:2], again.basis
@@ -447,7 +441,7 @@ def test_variables_beside_the_directions_are_found(seed: int) -> None:
     assert set(found.support.tolist()) >= {0, 1, 2, 3}
     assert found.directions.shape[1] == 2
     # Sites answer no more profiles than they have agreed to.
-    assert sites.n_asked <= 24
+    assert sites.n_profiles <= 24
 
 
 def test_a_given_penalty_adds_no_variables() -> None:
@@ -456,15 +450,15 @@ def test_a_given_penalty_adds_no_variables() -> None:
     assert found.support.tolist() == [0, 1, 7]
 
 
-def test_nothing_is_asked_where_covariances_are_equal(monkeypatch) -> None:
+def test_nothing_is_asked_where_covariances_are_equal() -> None:
     rng = np.random.default_rng(0)
     drawn = []
     for _ in range(4):
         X = rng.normal(size=(150, 6))
         drawn.append((X, X[:, 0] + 0.5 * rng.normal(size=150)))
     sites = Sites(drawn)
-    monkeypatch.delattr(Sites, "remainder")
     assert sites.estimate(support=np.array([0, 2])).directions.shape[1] == 1
+    assert not any(isinstance(one, RemainderOf) for one in sites.asked)
 
 
 # --- few combinations of values -------------------------------------------------------

@@ -18,6 +18,7 @@ from fedsdr import SIR, SSIR, FedSSIR, InputError, WeakSignalWarning
 from fedsdr.estimation import estimate_pooled
 from fedsdr.method import HoldOut, Method, Moments, Slices, Smooth, Variables
 from fedsdr.metrics import subspace_distance, support_rates
+from fedsdr.questions import ask_sites
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows
 from fedsdr.run import run
@@ -74,7 +75,8 @@ def test_in_process_fit_is_the_fit_from_summed_moments(seed, n_sites):
     total = sum(parts)
     scale = np.sqrt(np.diag(total.sigma))
     scaled, method = total.scaled(scale), Method(refit="pooled")
-    chosen = select(Evidence(scaled), method, np.random.default_rng(0))
+    choosing = select(Evidence(scaled), method, np.random.default_rng(0))
+    chosen = ask_sites(None, choosing)
     found = estimate_pooled(scaled.mixed(chosen.own), chosen.solution, method)
     np.testing.assert_array_equal(found.support, np.flatnonzero(model.support_))
     directions = found.directions / scale[:, None]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedsdr.method import Terms
+from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.kernels import rank_polynomials
 from fedsdr.summaries.profile import curves_of
@@ -55,8 +56,8 @@ def test_missed_variables_stand_out_and_noise_does_not() -> None:
     for seed in range(20):
         X, y = draw(seed, 400)
         rows = in_memory(X, y)
-        sums = rows.remainder(Terms(6), np.array([0]), np.ones(1), np.ones((1, 1)))
-        shares.append(ratios(sums))
+        asked = RemainderOf(Terms(6), np.array([0]), np.ones(1), np.ones((1, 1)))
+        shares.append(ratios(asked.compute(rows)))
     average = np.mean(shares, axis=0)
     assert (average[[1, 2]] > 2.0).all()
     np.testing.assert_allclose(average[3:], 1.0, atol=0.35)
@@ -64,22 +65,23 @@ def test_missed_variables_stand_out_and_noise_does_not() -> None:
 
 def test_it_does_not_depend_on_units_and_batches() -> None:
     X, y = draw(3, 200)
-    asked = Terms(6), np.array([0, 3]), np.array([1.0, 2.0]), np.array([[1.0], [0.5]])
-    found = in_memory(X, y).remainder(*asked)
+    columns, scale = np.array([0, 3]), np.array([1.0, 2.0])
+    asked = RemainderOf(Terms(6), columns, scale, np.array([[1.0], [0.5]]))
+    found = asked.compute(in_memory(X, y))
     batches = [(X[i : i + 37], y[i : i + 37]) for i in range(0, 200, 37)]
-    streamed = StreamedRows(lambda: batches, np.random.default_rng(0)).remainder(*asked)
-    np.testing.assert_allclose(streamed, found, rtol=1e-9)
+    streamed = StreamedRows(lambda: batches, np.random.default_rng(0))
+    np.testing.assert_allclose(asked.compute(streamed), found, rtol=1e-9)
     units = np.array([1.0, 1e3, 1e-3, 1.0, 7.0, 1e5])
-    other = in_memory(X * units, y).remainder(*asked)
+    other = asked.compute(in_memory(X * units, y))
     np.testing.assert_allclose(other, found, rtol=1e-9)
 
 
 def test_rows_without_a_kernel_add_nothing() -> None:
     X, _ = draw(0, 40)
-    asked = Terms(6), np.array([0]), np.ones(1), np.ones((1, 1))
+    asked = RemainderOf(Terms(6), np.array([0]), np.ones(1), np.ones((1, 1)))
     rows = in_memory(X, np.ones(40))
-    np.testing.assert_array_equal(rows.remainder(*asked), 0.0)
+    np.testing.assert_array_equal(asked.compute(rows), 0.0)
     constant = X.copy()
     constant[:, 5] = 2.0
-    found = in_memory(constant, X[:, 1]).remainder(*asked)
+    found = asked.compute(in_memory(constant, X[:, 1]))
     assert found[5] == found[-N_REST]

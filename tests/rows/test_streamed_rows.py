@@ -28,6 +28,7 @@ from fedsdr.questions import (
     ColumnShapes,
     MomentsOf,
     ProfileOf,
+    RowSettings,
     ScoreSteps,
     SpreadOf,
 )
@@ -203,9 +204,9 @@ def test_columns_are_scored_alike(size, rng) -> None:
     np.testing.assert_array_equal(stepped[1], stepped[0])
     scores = agree_on_scores(cuts, stepped[0])
     for question in (
-        MomentsOf(terms, (1,), fills, scores),
-        MomentsOf(terms, (1,), fills),
-        MomentsOf(terms, (1,), fills + 1.0, scores),
+        MomentsOf(terms, RowSettings(None, (1,), fills, scores)),
+        MomentsOf(terms, RowSettings(None, (1,), fills)),
+        MomentsOf(terms, RowSettings(None, (1,), fills + 1.0, scores)),
     ):
         found, expected = (question.compute(rows) for rows in (streamed, own))
         assert_close(question.pack(found), question.pack(expected))

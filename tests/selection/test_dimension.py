@@ -5,9 +5,9 @@ import pytest
 from tests.selection.pooled import pooled
 
 from fedsdr.exceptions import InputError
-from fedsdr.selection import add_directions, bic_dimension, elect_dimension
+from fedsdr.selection import add_directions, elect_dimension
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.summaries import Slices, Smooth, summarize
+from fedsdr.summaries import Slices, Smooth, bic_dimension, summarize
 
 
 def test_bic_is_the_criterion_of_the_paper() -> None:

@@ -5,14 +5,15 @@ import pytest
 from tests.selection.pooled import pooled
 
 from fedsdr.method import Method
-from fedsdr.selection import Evidence, bic_dimension, moment_score, penalties, select
+from fedsdr.questions import ask_sites
+from fedsdr.selection import Evidence, moment_score, penalties, select
 from fedsdr.selection.penalties import (
     plug_in_penalty,
     solve_universal,
     universal_penalty,
 )
 from fedsdr.solver import solve
-from fedsdr.summaries import Smooth, Summary, summarize
+from fedsdr.summaries import Smooth, Summary, bic_dimension, summarize
 
 
 @pytest.fixture
@@ -48,8 +49,8 @@ def test_the_plug_in_level_only_ever_raises_the_penalty(total, monkeypatch) -> N
 def test_the_penalty_stays_where_bic_sees_more_directions() -> None:
     def steps(total: Summary) -> list[str]:
         method = Method(n_directions=1, kernel=Smooth(own=1.0))
-        table = select(Evidence(total), method, np.random.default_rng(0)).table
-        return [line["step"] for line in table]
+        choosing = select(Evidence(total), method, np.random.default_rng(0))
+        return [line["step"] for line in ask_sites(None, choosing).table]
 
     one, two = pooled(1, 1), pooled(4, 1)
     assert bic_dimension(one.kernel, one.n_rows, 5) == 1

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from fedsdr.summaries.direction_use import direction_use
+from fedsdr.summaries.column_checks import shapes_of_columns, squares_of_columns
 from fedsdr.summaries.kernels import rank_polynomials
-from fedsdr.summaries.site_agreement import other_units
-from fedsdr.summaries.symmetric_links import squares_of_columns
-from fedsdr.summaries.tails import shapes_of_columns
+from fedsdr.summaries.site_agreement import direction_use, other_units
 
 
 def use_of(rows: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fedsdr.estimation import leading_directions
 from fedsdr.method import Kernel, Slices, Smooth, Terms
+from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
 from fedsdr.summaries.profile import (
@@ -54,10 +55,9 @@ def profile_of(
     X: np.ndarray, y: np.ndarray, kernel: Kernel, discrete: bool, *given: Any
 ) -> Profile:
     terms = Terms(X.shape[1], kernel, discrete=discrete)
-    every = np.arange(X.shape[1])
-    return MemoryRows(X, y, np.random.default_rng(0)).profile(
-        terms, every, np.ones(X.shape[1]), *given
-    )
+    rows = MemoryRows(X, y, np.random.default_rng(0))
+    asked = ProfileOf(terms, np.arange(X.shape[1]), np.ones(X.shape[1]), *given)
+    return asked.compute(rows)
 
 
 def explained_by(sites: list[Summary], basis: np.ndarray) -> float:
@@ -326,8 +326,8 @@ def test_any_scale_and_any_directions_have_an_answer(scale, size) -> None:
     X, y = draw_site(6, 60, 3)
     rows, every = MemoryRows(X, y, np.random.default_rng(0)), np.arange(3)
     basis = size * np.eye(3)[:, :2]
-    rows.profile(Terms(3), every, np.full(3, scale), basis)
-    rows.spread(every, np.full(3, scale), np.eye(3))
+    ProfileOf(Terms(3), every, np.full(3, scale), basis).compute(rows)
+    SpreadOf(Terms(3), every, np.full(3, scale), np.eye(3)).compute(rows)
 
 
 def test_a_target_that_does_not_span_the_directions() -> None:

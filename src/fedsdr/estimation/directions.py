@@ -1,6 +1,6 @@
 """Estimate directions on the selected variables, and add variables that were missed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,9 @@ class Estimate:
         Whether there may be more directions than were considered.
     unevenness : float, default=0.0
         Coefficient of variation, over sites, of what the directions explain.
+    spread : ndarray, optional
+        How far the sites' covariances are apart, see `fedsdr.questions.SpreadOf`; empty
+        if they were not asked.
     """
 
     directions: Matrix
@@ -55,6 +58,7 @@ class Estimate:
     curved: bool = False
     at_limit: bool = False
     unevenness: float = 0.0
+    spread: Vector = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def nothing(

@@ -1,4 +1,4 @@
-r"""Second stage: directions on the selected variables, by each site's own covariance.
+r"""Directions on the selected variables, by each site's own covariance.
 
 The directions B maximise what all sites explain together,
 
@@ -11,84 +11,24 @@ still explains its own rows, and no direction appears that nobody put there.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge, needed_evidence
-from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
+from fedsdr.questions import Asking, ProfileOf
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
 
-Index = NDArray[np.intp]
-
-#: Asks the sites for their sums at some directions.
-Ask = Callable[[Matrix, Common | None, PooledCovariance | None], Profile]
-
-
-class SecondStageSums(Protocol):
-    """Asks all sites for the sums of the second stage, on some variables."""
-
-    def profile(
-        self,
-        support: Index,
-        basis: Matrix,
-        common: Common | None,
-        target: PooledCovariance | None,
-    ) -> Profile:
-        """Ask for the sums at some directions, see `fedsdr.summaries.profile`.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Indices of the variables.
-        basis : ndarray of shape (s, K)
-            Directions.
-        common : Common or None
-            Coefficients that all sites have in common.
-        target : PooledCovariance or None
-            Covariance towards which the sites' own ones are moved.
-        """
-
-    def spread(self, support: Index, sigma: Matrix) -> Vector:
-        """Ask how far covariances are from a given one, see `spread_of_covariance`.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Indices of the variables.
-        sigma : ndarray of shape (s, s)
-            Covariance of all sites together.
-        """
-
-    def remainder(self, support: Index, basis: Matrix) -> Vector:
-        """Ask what y has to do with every variable beside directions.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Indices of the variables that have coefficients.
-        basis : ndarray of shape (s, K)
-            Directions.
-        """
-
+#: Makes the question about some directions.
+AskAbout = Callable[[Matrix, Common | None, PooledCovariance | None], ProfileOf]
 
 # Mean square of the score, in its standard errors, at which directions are found.
 ENOUGH = 0.01
 # Evidence, relative to what is needed, below which a direction is given up after the
 # first step.
 HOPELESS = 0.3
-# Covariances whose distance, relative to that of sampling, is up to the first number
-# are taken as equal, from the second on as different.
-EQUAL, DIFFERENT = 1.15, 1.5
-# Probability that a given noise variable stays if covariances differ.
-NOISE_LEVEL = 0.01
-# Variables that are looked at again beside known directions.
-MOST_MISSED = 10
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
 # Length of a step, relative to that of the directions.
@@ -133,8 +73,8 @@ class SiteLikelihood:
         Sums over all sites on the s selected variables, not mixed.
     own : float
         Weight of the sites' own coefficients, see `Summary.mixed`.
-    ask : callable
-        Asks the sites for their sums at some directions.
+    ask_about : callable
+        Makes the question about some directions.
     n_candidates : int
         Number of variables d from which the s were selected.
     shrinkage : float, default=0.0
@@ -143,14 +83,14 @@ class SiteLikelihood:
 
     part: Summary
     own: float
-    ask: Ask
+    ask_about: AskAbout
     n_candidates: int
     shrinkage: float = 0.0
     n_asked: int = field(default=0, init=False)
 
     def fit(
         self, n_directions: int | None, limit: int, most: int = MOST_PROFILES
-    ) -> SiteFit:
+    ) -> Asking[SiteFit]:
         """Add directions, each the best one in addition to those before.
 
         Parameters
@@ -178,7 +118,7 @@ class SiteLikelihood:
         for k in range(1, min(limit, s) + 1):
             start = np.column_stack([basis, _leading(kernel, scatter)])
             needed = needed_evidence(k, self.n_candidates, self.part.n_rows)
-            found, profile, settled, test = self._climb(
+            found, profile, settled, test = yield from self._climb(
                 basis,
                 start,
                 explained,
@@ -212,7 +152,7 @@ class SiteLikelihood:
         *,
         n_steps: int,
         given: bool,
-    ) -> tuple[Matrix, Profile, bool, DimensionTest]:
+    ) -> Asking[tuple[Matrix, Profile, bool, DimensionTest]]:
         """Improve directions by Newton's method, and test the last one.
 
         Steps end where one explains less than the directions before it, which are
@@ -223,7 +163,7 @@ class SiteLikelihood:
         settled = False
         for step in range(n_steps):
             basis = _last_apart(basis, known, self.part.sigma)
-            profile = self._ask_mixed(basis)
+            profile = yield from self._mixed_profile(basis)
             if best is not None and profile.explained <= best[1].explained:
                 break
             best = basis, profile
@@ -275,7 +215,7 @@ class SiteLikelihood:
         )
         return test.accepted
 
-    def _ask_mixed(self, basis: Matrix) -> Profile:
+    def _mixed_profile(self, basis: Matrix) -> Asking[Profile]:
         """Ask the sites, and add what the common means explain."""
         self.n_asked += 1
         part, own = self.part, self.own
@@ -283,7 +223,8 @@ class SiteLikelihood:
             PooledCovariance(self.shrinkage, part.sigma) if self.shrinkage else None
         )
         if own >= 1.0 or not part.linear.shape[1]:
-            return self.ask(basis, None, target)
+            own_profile: Profile = yield self.ask_about(basis, None, target)
+            return own_profile
         pooled = explain(
             part.sigma,
             part.linear / np.sqrt(part.n_rows),
@@ -292,7 +233,7 @@ class SiteLikelihood:
             basis,
         )
         common = Common(own, pooled.coefficients, part.n_rows)
-        profile = self.ask(basis, common, target)
+        profile: Profile = yield self.ask_about(basis, common, target)
 
         def mix(site: Matrix, common: Matrix) -> Matrix:
             return own * site + (1.0 - own) * common
@@ -307,206 +248,29 @@ class SiteLikelihood:
         )
 
 
-def shrinkage_for(differ: float) -> float:
-    r"""Choose the weight of the pooled covariance in that of every site.
-
-    Parameters
-    ----------
-    differ : float
-        How far the covariances are apart, relative to what sampling alone gives.
-
-    Returns
-    -------
-    float
-        :math:`\frac12` up to 1.15, 0 from 1.5.
-
-    Notes
-    -----
-    With equal covariances, half of the noise in a site's covariance is worth having
-    (it goes along with that of its means), and half is not. With different ones any
-    weight on the pooled covariance is a bias that more rows do not remove.
-    """
-    return 0.5 * float(np.clip((DIFFERENT - differ) / (DIFFERENT - EQUAL), 0.0, 1.0))
-
-
-def estimate_by_site(
-    total: Summary,
-    support: Index,
-    own: float,
-    sites: SecondStageSums,
-    *,
-    n_directions: int | None,
-    limit: int,
-    prune: bool,
-) -> Estimate:
-    """Estimate directions, their number and the final variables.
-
-    Parameters
-    ----------
-    total : Summary
-        Sums over all sites, columns on a common scale, not mixed.
-    support : ndarray of int
-        Indices of the selected variables.
-    own : float
-        Weight of the sites' own coefficients, see `Summary.mixed`.
-    sites : SecondStageSums
-        Asks the sites for their sums.
-    n_directions : int or None
-        Dimension K; chosen by tests if None.
-    limit : int
-        Largest dimension considered.
-    prune : bool
-        Whether other variables may be taken if covariances differ: the first stage
-        assumes that they do not, selects some for that reason alone, and misses others.
-
-    Returns
-    -------
-    Estimate
-        Directions in descending order of what they explain over all sites.
-    """
-    far, expected = sites.spread(support, total.subset(support).sigma)[:2]
-    differ = float(far / expected) if expected > 0 else 1.0
-    shrinkage = shrinkage_for(differ)
-    # What the first stage selects is right if covariances are equal.
-    level = NOISE_LEVEL ** (1.0 - 2.0 * shrinkage) if prune else 1.0
-    left = min(MOST_PROFILES, MOST_STEPS * limit)
-
-    def fit_on(chosen: Index, most: int) -> tuple[SiteFit, Matrix, Index, int]:
-        def ask(
-            basis: Matrix, common: Common | None, target: PooledCovariance | None
-        ) -> Profile:
-            return sites.profile(chosen, basis, common, target)
-
-        stage = SiteLikelihood(
-            total.subset(chosen), own, ask, total.n_features, shrinkage
-        )
-        found = stage.fit(n_directions, limit, most)
-        return found, *drop_noise(found, level), stage.n_asked
-
-    fit, basis, kept, n_asked = fit_on(support, left)
-    if prune and differ > DIFFERENT and left - n_asked >= limit:
-        missed = _missed(total, sites.remainder(support, basis))
-        wider = np.union1d(support[kept], missed)
-        if not np.array_equal(wider, support[kept]):
-            again = fit_on(wider, left - n_asked)
-            if again[1].shape[1] >= basis.shape[1]:
-                support, (fit, basis, kept, _) = wider, again
-    mixed = total.subset(support).mixed(own)
-    turn, shares = leading_directions(
-        basis.T @ mixed.sigma @ basis, basis.T @ mixed.kernel @ basis, basis.shape[1]
-    )
-    directions = np.zeros((total.n_features, turn.shape[1]))
-    directions[support] = basis @ turn
-    return Estimate(
-        directions,
-        support[kept],
-        shares[: turn.shape[1]],
-        _table(fit),
-        weak=fit.weak,
-        curved=fit.curved,
-        unevenness=fit.profile.unevenness(total.n_rows / total.n_sites),
-    )
-
-
-def _missed(total: Summary, sums: Vector) -> Index:
-    """Return the variables that y depends on beside the directions, strongest first."""
-    found, (floor, freedom, squared) = np.split(sums, [total.n_features])
-    if floor <= 0.0 or squared <= 0.0:
-        return np.empty(0, dtype=np.intp)
-    needed = needed_evidence(2, total.n_features, total.n_rows)
-    evidence = np.array(
-        [
-            judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence
-            for one in found
-        ]
-    )
-    strongest = np.argsort(-evidence)[:MOST_MISSED]
-    return np.asarray(strongest[evidence[strongest] > needed])
-
-
-def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {
-            "step": "sites",
-            "n_directions": test.n_directions,
-            "n_selected": test.n_selected,
-            "eigenvalue": test.eigenvalue,
-            "noise_ratio": test.noise_ratio,
-            "evidence": test.evidence,
-            "needed": test.needed,
-            "chosen": test.n_directions <= fit.basis.shape[1],
-        }
-        for test in fit.tests
-    )
-
-
-def drop_noise(fit: SiteFit, level: float) -> tuple[Matrix, np.ndarray]:
-    """Drop variables whose coefficients cannot be told from noise, weakest first.
-
-    Parameters
-    ----------
-    fit : SiteFit
-        Directions and sums at them.
-    level : float
-        Probability that a given noise variable is kept.
-
-    Returns
-    -------
-    basis : ndarray of shape (s, K)
-        Directions, estimated again without the dropped variables.
-    kept : ndarray of int
-        Indices of the variables that are left, at least K.
-    """
-    s, k = fit.basis.shape
-    kept = np.arange(s)
-    threshold = float(chdtri(k, level))
-    while True:
-        basis, strengths = _restricted(fit, kept)
-        weakest = int(np.argmin(strengths))
-        if kept.size <= k or strengths[weakest] > threshold:
-            return basis, kept
-        kept = np.delete(kept, weakest)
-
-
-def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
-    """Estimate on some variables, from the sums; and the Wald statistic of each."""
-    s, k = fit.basis.shape
-    profile = fit.profile
-    curvature = _positive(profile.curvature)
-    every = fit.basis.T.ravel()
-    index = (np.arange(k)[:, None] * s + kept).ravel()
-    gone = np.setdiff1d(np.arange(s * k), index)
-    inside = curvature[np.ix_(index, index)]
-    pull = profile.score[index] + curvature[np.ix_(index, gone)] @ every[gone]
-    inverse = np.linalg.pinv(inside, hermitian=True)
-    found = np.zeros(s * k)
-    found[index] = every[index] + inverse @ pull
-    covariance = inverse @ profile.noise[np.ix_(index, index)] @ inverse
-    basis = found.reshape(k, s).T
-    own = np.arange(k) * kept.size
-    strengths = np.array(
-        [
-            basis[j]
-            @ np.linalg.pinv(covariance[np.ix_(own + i, own + i)], hermitian=True)
-            @ basis[j]
-            for i, j in enumerate(kept)
-        ]
-    )
-    return basis, strengths
-
-
 def _newton_step(profile: Profile, basis: Matrix, sigma: Matrix) -> Matrix:
     """Return the step from directions that are orthonormal in sigma."""
     s, k = basis.shape
-    step = np.linalg.solve(_positive(profile.curvature), profile.score)
+    step = np.linalg.solve(positive_part(profile.curvature), profile.score)
     step = step.reshape(k, s).T
     length = np.sqrt(np.linalg.norm(step.T @ sigma @ step, 2))
     # After a shorter step the directions are still linearly independent.
     return np.asarray(step * min(1.0, LONGEST / max(length, 1e-300)))
 
 
-def _positive(curvature: Matrix) -> Matrix:
-    """Replace eigenvalues that are negative or nearly zero by their size."""
+def positive_part(curvature: Matrix) -> Matrix:
+    """Replace eigenvalues that are negative or nearly zero by their size.
+
+    Parameters
+    ----------
+    curvature : ndarray of shape (sK, sK)
+        Symmetric matrix.
+
+    Returns
+    -------
+    ndarray of shape (sK, sK)
+        Positive definite matrix with the same eigenvectors.
+    """
     values, vectors = np.linalg.eigh(curvature)
     sizes = np.maximum(np.abs(values), FLATTEST * np.abs(values).max(initial=0.0))
     return np.asarray((vectors * np.maximum(sizes, 1e-300)) @ vectors.T)

@@ -10,9 +10,9 @@ from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Bic, Terms, read_parameter
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import MomentsOf, RowSettings, ask_sites
 from fedsdr.run import agree_on_powers
-from fedsdr.selection import bic_dimension
+from fedsdr.summaries import bic_dimension
 
 
 class SIR(Reducer):
@@ -92,8 +92,10 @@ class SIR(Reducer):
         sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0), response)
         d, variables = self.n_features_in_, sites_sum.variables
         terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
-        powers = agree_on_powers(sites_sum, terms)
-        total = sites_sum(MomentsOf(terms, powers=powers)).parts["total"]
+        powers = None
+        if sites_sum.is_wide:
+            powers = ask_sites(sites_sum, agree_on_powers(variables, terms))
+        total = sites_sum(MomentsOf(terms, RowSettings(powers))).parts["total"]
         scale = np.sqrt(np.diag(total.sigma))
         usable = scale > 0.0
         if not usable.any():

@@ -20,6 +20,7 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    no_functions,
     without_rounding,
 )
 from fedsdr.summaries import Summary, prediction_errors, summarize
@@ -191,7 +192,7 @@ class MemoryRows(Rows):
         scores : NormalScores or None
             Map of each column; None for the columns themselves.
         """
-        if same_scores(scores, self._scores):
+        if scores is self._scores or same_scores(scores, self._scores):
             return
         own = self._own
         self._scores = scores
@@ -258,7 +259,10 @@ class MemoryRows(Rows):
         return summarize(**self._kept(terms, kept, strict=strict))
 
     def batches(
-        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+        self,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        functions: Functions = no_functions,
     ) -> Iterator[tuple[Matrix, Matrix]]:
         """Return some columns of all rows, centred and divided by a scale.
 
@@ -268,7 +272,7 @@ class MemoryRows(Rows):
             Indices of the columns.
         scale : ndarray of shape (n_columns,)
             Divisor of each column.
-        functions : callable
+        functions : callable, default=no_functions
             From a slice of rows to the values of the functions of y.
 
         Yields

@@ -21,20 +21,7 @@ from fedsdr.summaries.column_spread import (
     Powers,
     far_apart,
 )
-from fedsdr.summaries.kernels import RankPolynomials
-from fedsdr.summaries.profile import (
-    Common,
-    PooledCovariance,
-    Profile,
-    profile,
-    response_functions,
-    spread_of_covariance,
-)
-from fedsdr.summaries.remainder import N_REST, remainder
-from fedsdr.summaries.site_agreement import Expected, SiteView, agreement
 from fedsdr.summaries.slicing import Weights
-from fedsdr.summaries.symmetric_links import N_FUNCTIONS, squares_of_columns
-from fedsdr.summaries.tails import shapes_of_columns
 
 Functions = Callable[[slice], Matrix]
 
@@ -43,6 +30,22 @@ LARGEST = 1e100
 
 # Below it, values can be rescaled.
 LARGEST_HELD = 1e305
+
+
+def no_functions(_: slice) -> Matrix:
+    """Return no function of y, for sums of the columns alone.
+
+    Parameters
+    ----------
+    _ : slice
+        Rows.
+
+    Returns
+    -------
+    ndarray of shape (0, 0)
+        Nothing.
+    """
+    return np.zeros((0, 0))
 
 
 class Rows(ABC):
@@ -206,7 +209,10 @@ class Rows(ABC):
 
     @abstractmethod
     def batches(
-        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+        self,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        functions: Functions = no_functions,
     ) -> Iterator[tuple[Matrix, Matrix]]:
         """Read some columns once, centred on the site's mean and divided by a scale.
 
@@ -216,7 +222,7 @@ class Rows(ABC):
             Indices of the columns.
         scale : ndarray of shape (n_columns,)
             Divisor of each column.
-        functions : callable
+        functions : callable, default=no_functions
             From a slice of rows to the values of the functions of y.
 
         Yields
@@ -242,171 +248,22 @@ class Rows(ABC):
             Weights; of form "none" if no kernel can be computed.
         """
 
-    def profile(
-        self,
-        terms: Terms,
-        columns: NDArray[np.intp],
-        scale: Vector,
-        basis: Matrix,
-        common: Common | None = None,
-        target: PooledCovariance | None = None,
-    ) -> Profile:
-        """Compute the sums of the second stage at given directions.
+    def weights_again(self, terms: Terms) -> Weights:
+        """Return the weights of all rows, for sums after the moments.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
-        columns : ndarray of int
-            Indices of the selected variables.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each of them.
-        basis : ndarray of shape (n_columns, n_directions)
-            Directions, for scaled variables.
-        common : Common, optional
-            Coefficients that all sites have in common.
-        target : PooledCovariance, optional
-            Covariance towards which the site's own one is moved.
 
         Returns
         -------
-        Profile
-            Sums of the site; zeros if no kernel can be computed from its rows.
+        Weights
+            Weights, without the warnings that came with the moments.
         """
-        weights = self._quiet_weights(terms)
-        if weights.form not in ("functions", "groups"):
-            return Profile.zero(*basis.shape)
-        functions = response_functions(weights)
-        with np.errstate(all="ignore"):
-            # A request may hold scales and directions of any size.
-            return profile(
-                lambda: self.batches(columns, scale, functions), basis, common, target
-            )
-
-    def spread(self, columns: NDArray[np.intp], scale: Vector, sigma: Matrix) -> Vector:
-        """Compute how far the site's covariance is from that of all sites.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Indices of the selected variables.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each of them.
-        sigma : ndarray of shape (n_columns, n_columns)
-            Covariance of all sites together, of scaled variables.
-
-        Returns
-        -------
-        ndarray of shape (3,)
-            See `spread_of_covariance`.
-        """
-        with np.errstate(all="ignore"):
-            return spread_of_covariance(
-                lambda: self.batches(columns, scale, _no_functions), sigma, self.n_rows
-            )
-
-    def shapes(self, variances: Vector) -> tuple[Vector, Vector]:
-        """Compute the skewness of every column, and how well its variance is known.
-
-        Parameters
-        ----------
-        variances : ndarray of shape (n_features,)
-            The site's variances.
-
-        Returns
-        -------
-        skewness : ndarray of shape (n_features,)
-            See `shapes_of_columns`; zeros for constant columns.
-        error : ndarray of shape (n_features,)
-            Standard error of the logarithm of each variance.
-        """
-        scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
-        every = np.arange(len(scale))
-        batches = self.batches(every, scale, _no_functions)
-        return shapes_of_columns((rows for rows, _ in batches), len(scale))
-
-    def squares(
-        self,
-        terms: Terms,
-        columns: NDArray[np.intp],
-        scale: Vector,
-        basis: Matrix,
-    ) -> Matrix:
-        """Compare functions of y with squares of all columns, beyond directions.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        columns : ndarray of int
-            Indices of the selected variables.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each of them.
-        basis : ndarray of shape (n_columns, n_directions)
-            Directions, for scaled variables.
-
-        Returns
-        -------
-        ndarray of shape (4, n_features)
-            See `squares_of_columns`; zeros if no kernel can be computed.
-        """
-        nothing = np.zeros((2 * N_FUNCTIONS, terms.n_features))
-        weights = self._quiet_weights(terms)
-        if weights.form not in ("functions", "groups"):
-            return nothing
-        polynomials = RankPolynomials(np.bincount(weights.ranks))
-        values = polynomials.at(weights.ranks)[:, :N_FUNCTIONS]
-        functions = np.zeros((self.n_rows, N_FUNCTIONS))
-        functions[:, : values.shape[1]] = values * np.sqrt(self.n_rows)
-        every, ones = np.arange(terms.n_features), np.ones(terms.n_features)
-        with np.errstate(all="ignore"):
-            return squares_of_columns(
-                lambda: (r for r, _ in self.batches(every, ones, _no_functions)),
-                lambda rows: (rows[:, columns] / scale) @ basis,
-                functions,
-            )
-
-    def remainder(
-        self,
-        terms: Terms,
-        columns: NDArray[np.intp],
-        scale: Vector,
-        basis: Matrix,
-    ) -> Vector:
-        """Compute what y has to do with every column beside given directions.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        columns : ndarray of int
-            Indices of the selected variables.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each of them.
-        basis : ndarray of shape (n_columns, n_directions)
-            Directions, for scaled variables.
-
-        Returns
-        -------
-        ndarray of shape (n_features + 3,)
-            See `fedsdr.summaries.remainder`; zeros if no kernel can be computed from
-            the site's rows.
-        """
-        weights = self._quiet_weights(terms)
-        d = terms.n_features
-        nothing = np.zeros(d + N_REST)
-        if weights.form not in ("functions", "groups"):
-            return nothing
-        functions = response_functions(weights)
-        with np.errstate(all="ignore"):
-            indices = [
-                rows @ basis for rows, _ in self.batches(columns, scale, _no_functions)
-            ]
-            found = remainder(
-                lambda: self.batches(np.arange(d), np.ones(d), functions),
-                np.concatenate(indices),
-            )
-        return found if np.isfinite(found).all() else nothing
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SiteWarning)
+            return self.weights(terms)
 
     @abstractmethod
     def variances(self) -> Vector:
@@ -417,39 +274,6 @@ class Rows(ABC):
         ndarray of shape (n_features,)
             Variances about the site's means.
         """
-
-    def agreement(
-        self,
-        terms: Terms,
-        columns: NDArray[np.intp],
-        scale: Vector,
-        expected: Expected,
-    ) -> SiteView:
-        """Compare the site's own rows with the directions of all sites.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        columns : ndarray of int
-            Indices of the selected variables.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each of them.
-        expected : Expected
-            Directions of all sites, and what they explain.
-
-        Returns
-        -------
-        SiteView
-            See `fedsdr.summaries.site_agreement.agreement`; nothing is noticed if no
-            kernel can be computed from the site's rows.
-        """
-        weights = self._quiet_weights(terms)
-        if weights.form not in ("functions", "groups"):
-            return SiteView.nothing()
-        functions = response_functions(weights)
-        with np.errstate(all="ignore"):
-            return agreement(lambda: self.batches(columns, scale, functions), expected)
 
     @abstractmethod
     def observe(
@@ -520,12 +344,6 @@ class Rows(ABC):
             masks.append(~self.hold_out(terms))
         return masks
 
-    def _quiet_weights(self, terms: Terms) -> Weights:
-        with warnings.catch_warnings():
-            # Rows that cannot contribute have been reported by the first sum.
-            warnings.simplefilter("ignore", SiteWarning)
-            return self.weights(terms)
-
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
         if self.n_rows < 2 * n_folds:
             raise InputError(
@@ -560,11 +378,6 @@ def without_rounding(variances: Vector, largest: Vector) -> Vector:
         Variances, see `Summary.without_rounding`.
     """
     return np.where(np.sqrt(variances) > ROUNDING * largest, variances, 0.0)
-
-
-def _no_functions(_: slice) -> Matrix:
-    """Return no function of y, for sums of the columns alone."""
-    return np.zeros((0, 0))
 
 
 def check_names(

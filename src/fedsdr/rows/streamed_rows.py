@@ -20,6 +20,7 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    no_functions,
     without_rounding,
 )
 from fedsdr.summaries import Summary
@@ -201,7 +202,10 @@ class StreamedRows(Rows):
         return np.array(errors) / held.sum()
 
     def batches(
-        self, columns: NDArray[np.intp], scale: Vector, functions: Functions
+        self,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        functions: Functions = no_functions,
     ) -> Iterator[tuple[Matrix, Matrix]]:
         """Read some columns once, centred on the site's mean and divided by a scale.
 
@@ -211,7 +215,7 @@ class StreamedRows(Rows):
             Indices of the columns.
         scale : ndarray of shape (n_columns,)
             Divisor of each column.
-        functions : callable
+        functions : callable, default=no_functions
             From a slice of rows to the values of the functions of y.
 
         Yields

@@ -1,7 +1,7 @@
 """Selection of variables: the convex problem on sums, its penalty and dimension."""
 
 from fedsdr.selection._select import select
-from fedsdr.selection.dimension import add_directions, bic_dimension, elect_dimension
+from fedsdr.selection.dimension import add_directions, elect_dimension
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.penalties import moment_score, universal_penalty
 
@@ -9,7 +9,6 @@ __all__ = [
     "Evidence",
     "Selection",
     "add_directions",
-    "bic_dimension",
     "elect_dimension",
     "moment_score",
     "select",

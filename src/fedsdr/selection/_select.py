@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from fedsdr.arrays import Vector
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import (
     ADDITIONS,
     add_missed_variables,
     leading_directions,
 )
-from fedsdr.estimation.own_weight import own_weight
 from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
+from fedsdr.questions import Asking
 from fedsdr.selection.dimension import (
     add_directions,
-    bic_choice,
     elect_dimension,
     judge_direction,
 )
@@ -32,6 +31,7 @@ from fedsdr.selection.second_selection import (
     select_again,
 )
 from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
 
 # Number of further variables, found by a score, that no noise has.
@@ -45,7 +45,7 @@ CLEAREST = 20
 
 def select(
     evidence: Evidence, method: Method, generator: np.random.Generator
-) -> Selection:
+) -> Asking[Selection]:
     """Choose K and the penalty, and solve eq2.10 on all rows.
 
     Parameters
@@ -59,8 +59,10 @@ def select(
 
     Returns
     -------
-    Selection
-        The solution, and the table on which the choices are based.
+    generator
+        Yields the question about validation errors, if the penalty is chosen by them,
+        and returns a `Selection`: the solution, and the table on which the choices are
+        based.
     """
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:
@@ -90,7 +92,7 @@ def select(
     elif isinstance(method.penalty, float):
         chosen = solve_given(total, k, method.penalty, method.tol, known)
     else:
-        chosen = solve_validated(evidence, k, method)
+        chosen = yield from solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
         additions, clearly = STRONG if own >= 1.0 else WEAK
@@ -168,6 +170,42 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         return own, False, False
     _, own, by_response, _ = max(found)
     return own, by_response, any(accepted for *_, accepted in found)
+
+
+def own_weight(total: Summary, direction: Matrix) -> float:
+    r"""Choose the weight of the sites' own kernels from what a direction explains.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, with linear sums.
+    direction : ndarray of shape (n_features, 1)
+        A direction that carries the signal.
+
+    Returns
+    -------
+    float
+        Weight w for `Summary.mixed`.
+
+    Notes
+    -----
+    Along the direction, let :math:`s_1` be the signal over noise of the common means
+    and :math:`s_2` that of the sites' deviations from them. The best weight of a part
+    in a quadratic form is s / (1 + s), hence :math:`w = s_2 / (1 + s_2)`. If the signal
+    is much stronger than the noise of all m sites together, that noise is harmless, and
+    :math:`w = (s_1 / m - 1) / 4`, where larger, keeps what sites have of their own.
+    """
+    m = total.n_sites
+    if m < 2 or not total.linear.shape[1] or total.noise_floor <= 0.0:
+        return 1.0
+    spread = float((direction.T @ total.sigma @ direction)[0, 0])
+    every = float((direction.T @ total.kernel @ direction)[0, 0]) / spread
+    common = float(((direction.T @ total.linear) ** 2).sum()) / spread
+    common /= total.n_rows**2
+    floor = total.noise_floor / m
+    shared = common / floor - 1.0
+    apart = max((every - common) / (floor * (m - 1)) - 1.0, 0.0)
+    return float(np.clip(max(apart / (1 + apart), (shared / m - 1) / 4), 0.0, 1.0))
 
 
 def _has_direction(total: Summary, method: Method) -> bool:

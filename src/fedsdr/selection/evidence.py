@@ -1,18 +1,19 @@
 """Input and output of the selection of variables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Matrix
+from fedsdr.questions import CandidateErrors
 from fedsdr.solver import Solution
 from fedsdr.summaries.summary import Summary
 
-#: Asks the sites for the error of each candidate on their own rows.
-Errors = Callable[[Sequence[Matrix]], Vector]
+#: Makes the question about the error of each candidate on the sites' own rows.
+Errors = Callable[[list[Matrix]], CandidateErrors]
 
 #: The table on which the choices are based, one dict per line.
 Table = tuple[dict[str, Any], ...]
@@ -33,7 +34,8 @@ class Evidence:
     fitting : Summary or None
         Sums over the rows on which `HoldOut` fits.
     errors : callable or None
-        Function that asks the sites for the errors of candidate bases, for `HoldOut`.
+        Function that makes the question about the errors of candidate bases, for
+        `HoldOut`.
     """
 
     total: Summary

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.directions import leading_directions, refit_directions
 from fedsdr.exceptions import InputError
 from fedsdr.method import HoldOut, Method, Moments
+from fedsdr.questions import Asking
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.solver import Solution, penalty_grid, penalty_max, solve, solve_path
 from fedsdr.summaries.summary import Summary
@@ -168,14 +169,16 @@ def solve_given(
     return Selection(solution, (_line(solution, "given"),))
 
 
-def solve_validated(evidence: Evidence, n_directions: int, method: Method) -> Selection:
+def solve_validated(
+    evidence: Evidence, n_directions: int, method: Method
+) -> Asking[Selection]:
     """Choose the penalty on rows that are held out, and solve with it.
 
     Parameters
     ----------
     evidence : Evidence
         Sums on the common scale: with folds for `Moments`, with fitting rows and the
-        function that asks for errors for `HoldOut`.
+        question about errors for `HoldOut`.
     n_directions : int
         Dimension K.
     method : Method
@@ -183,8 +186,9 @@ def solve_validated(evidence: Evidence, n_directions: int, method: Method) -> Se
 
     Returns
     -------
-    Selection
-        Selection, with one line of the table per penalty of the grid.
+    generator
+        Yields the question about errors, for `HoldOut`, and returns a `Selection`, with
+        one line of the table per penalty of the grid.
     """
     total, rule, k = evidence.total, method.penalty, n_directions
     grid = _grid(total, rule)
@@ -204,7 +208,7 @@ def solve_validated(evidence: Evidence, n_directions: int, method: Method) -> Se
         _, bases = candidates_on_path(
             evidence.fitting, k, grid, refit=refit, tol=VALIDATION_TOL
         )
-        errors = evidence.errors(bases)
+        errors: Vector = yield evidence.errors(bases)
         best = int(np.argmin(errors))
         columns = {"error": errors}
     solution = solve(total.sigma, total.kernel, k, grid[best], tol=method.tol)

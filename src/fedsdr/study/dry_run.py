@@ -16,7 +16,7 @@ from fedsdr.protocols.secure.secure_site import (
     fill_with_own_means,
     needs_powers,
 )
-from fedsdr.questions import ColumnShapes, MomentsOf
+from fedsdr.questions import ColumnShapes, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
@@ -111,7 +111,7 @@ def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
     # The sites would agree on powers of two near those of this site.
     wide = rescales and needs_powers(rows, len(agreed.sites), agreed.ring)
     powers = rows.measured.powers if wide else None
-    question = MomentsOf(agreed.terms, powers=powers)
+    question = MomentsOf(agreed.terms, RowSettings(powers))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         values = question.pack(question.compute(rows))

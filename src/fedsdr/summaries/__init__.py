@@ -1,5 +1,6 @@
 """Sums that a site computes from its own rows, and that add up over sites."""
 
+from fedsdr.summaries.bic import bic_dimension
 from fedsdr.summaries.inputs import check_target
 from fedsdr.summaries.prediction import prediction_errors
 from fedsdr.summaries.slicing import (
@@ -18,6 +19,7 @@ __all__ = [
     "Slices",
     "Smooth",
     "Summary",
+    "bic_dimension",
     "centre",
     "check_target",
     "is_discrete",

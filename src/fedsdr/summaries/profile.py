@@ -173,19 +173,22 @@ class Profile:
         return float(np.sqrt(max(ratio - 1.0 - 1.0 / rows_per_site, 0.0)))
 
 
-def response_functions(weights: Weights) -> Callable[[slice], Matrix]:
+def response_functions(weights: Weights) -> Callable[[slice], Matrix] | None:
     r"""Return the functions of y behind a kernel, Q with :math:`n_i T_i = X'QQ'X`.
 
     Parameters
     ----------
     weights : Weights
-        Weights of form "functions" or "groups".
+        Weights of the rows in the kernel.
 
     Returns
     -------
-    callable
-        From a slice of rows to their values, shape (n_rows, n_functions).
+    callable or None
+        From a slice of rows to their values, shape (n_rows, n_functions); None if the
+        kernel is not formed of functions of y.
     """
+    if not weights.has_functions:
+        return None
     ranks = weights.ranks
     if weights.form == "functions":
         polynomials = RankPolynomials(np.bincount(ranks))

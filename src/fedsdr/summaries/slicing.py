@@ -320,6 +320,11 @@ class Weights:
     ranks: NDArray[np.integer]
     ordered: bool = True
 
+    @property
+    def has_functions(self) -> bool:
+        """Whether the kernel is formed of functions of y, smooth ones or indicators."""
+        return self.form in ("functions", "groups")
+
 
 def weigh(
     y: NDArray[Any],

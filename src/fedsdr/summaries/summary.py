@@ -21,7 +21,6 @@ from fedsdr.summaries.slicing import (
     Kernel,
     Response,
     Slices,
-    Weights,
     is_discrete,
     read_response,
     weigh,
@@ -399,39 +398,36 @@ def summarize(
         on_degenerate=on_degenerate,
         site=site,
     )
-    found = _sums_of(centre(X)[0], y, weights)
-    return found.without_rounding(largest)
-
-
-def _sums_of(centred: Matrix, y: Any, weights: Weights) -> Summary:
-    """Compute the sums of centred rows."""
-    n_rows = len(centred)
+    centred, n_rows = centre(X)[0], len(X)
     # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
     scatter = centred.T @ centred
     ranks = weights.ranks
     if weights.form == "none":
-        return Summary(n_rows, scatter, np.zeros_like(scatter))
-    if weights.form == "pairs":
+        found = Summary(n_rows, scatter, np.zeros_like(scatter))
+    elif weights.form == "pairs":
         between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
         squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
-        return Summary(n_rows, scatter, between, freedom_squared=squares)
-    if weights.form == "functions":
+        found = Summary(n_rows, scatter, between, freedom_squared=squares)
+    elif weights.form == "functions":
         functions = rank_polynomials(ranks)
         overlap, moved = functions.T @ functions, functions.T @ centred
-        response = plain_response(y)
-        return Summary(
+        own = plain_response(y)
+        found = Summary(
             n_rows,
             scatter,
             moved.T @ moved,
             freedom=float(np.trace(overlap)),
             freedom_squared=float((overlap**2).sum()),
             linear=np.sqrt(n_rows) * moved.T,
-            products=centred.T @ response,
-            response_square=float(response @ response),
+            products=centred.T @ own,
+            response_square=float(own @ own),
         )
-    between = between_slices(centred, ranks)
-    freedom = float(ranks.max())
-    return Summary(n_rows, scatter, between, freedom=freedom, freedom_squared=freedom)
+    else:
+        between, freedom = between_slices(centred, ranks), float(ranks.max())
+        found = Summary(
+            n_rows, scatter, between, freedom=freedom, freedom_squared=freedom
+        )
+    return found.without_rounding(largest)
 
 
 def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:

@@ -11,9 +11,9 @@ from fedsdr.peers.paper.paper_schema import PAPER
 from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
 from fedsdr.rows.memory_rows import MemoryRows
-from fedsdr.selection import bic_dimension
 from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
+from fedsdr.summaries import bic_dimension
 from fedsdr.summaries.summary import centre
 
 

@@ -1,19 +1,22 @@
 """K and the penalty by prediction of held-out rows, as Tan et al. (2018) do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.peers.ssir_cv.penalised_fits import Solver, leading_eigenvectors
-from fedsdr.selection.evidence import Errors
 from fedsdr.summaries import Summary
 
 #: With a largest eigenvalue of Pi below this, nothing counts as selected.
 NOTHING = 0.01
+
+
+#: Computes the error of each candidate on the rows of a fold.
+Errors = Callable[[Sequence[Matrix]], Vector]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -192,7 +192,7 @@ class SecureSite:
     def _compute(self, question: Question[Any]) -> Vector:
         values = question.pack(question.compute(self._rows))
         study = self._study
-        rescaled = getattr(question, "powers", None) is not None
+        rescaled = "powers" in question.request()
         if isinstance(question, CandidateErrors):
             if not (values < study.ring.limit(len(study.sites))).all():
                 raise InputError(

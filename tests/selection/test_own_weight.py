@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from fedsdr import FedSSIR, WeakSignalWarning
-from fedsdr.estimation.own_weight import own_weight
 from fedsdr.method import Method, Slices, Smooth
-from fedsdr.selection._select import choose_own
+from fedsdr.selection._select import choose_own, own_weight
 from fedsdr.summaries import Summary, summarize
 
 

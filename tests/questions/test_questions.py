@@ -23,6 +23,7 @@ from fedsdr.normal_scores import (
 )
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import (
+    AS_HELD,
     AgreementOf,
     CandidateErrors,
     ColumnShapes,
@@ -31,13 +32,13 @@ from fedsdr.questions import (
     MomentSums,
     ProfileOf,
     Question,
+    RowSettings,
     ScoreSteps,
     SpreadOf,
     read_question,
 )
 from fedsdr.rows import MemoryRows, OwnSites, StreamedRows
-from fedsdr.selection import bic_dimension
-from fedsdr.summaries import prediction_errors, summarize
+from fedsdr.summaries import bic_dimension, prediction_errors, summarize
 from fedsdr.summaries.profile import PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 
@@ -55,6 +56,10 @@ def site(seed: int, n_rows: int) -> MemoryRows:
     X = rng.normal(size=(n_rows, D)) + rng.normal(size=D)
     y = X[:, 0] + 0.3 * rng.normal(size=n_rows)
     return MemoryRows(X, y, np.random.default_rng([seed, 1]), f"site {seed}")
+
+
+def gaps(fills: Any, scores: Any = None, places: Any = (1,)) -> RowSettings:
+    return RowSettings(None, places, fills, scores)
 
 
 def three_sites() -> dict[str, MemoryRows]:
@@ -186,14 +191,14 @@ def test_gaps_are_counted_added_and_filled() -> None:
     there = everything[~np.isnan(everything[:, 1]), 1]
     np.testing.assert_allclose(totals, [there.size, there.sum()])
     terms, fills = Terms(D), np.array([there.mean()])
-    found = adder(MomentsOf(terms, (1,), fills)).parts["total"]
+    found = adder(MomentsOf(terms, gaps(fills))).parts["total"]
     expected = 0.0
     for rows in sites.values():
         X = np.where(np.isnan(rows.X), fills, rows.X)
         expected += np.cov(X[:, 1], bias=True) * len(X)
     assert found.scatter[1, 1] == pytest.approx(expected)
     # Another sum with other fills starts from the gaps, not from the fills before.
-    again = adder(MomentsOf(terms, (1,), fills + 1.0)).parts["total"]
+    again = adder(MomentsOf(terms, gaps(fills + 1.0))).parts["total"]
     assert again.scatter[1, 1] > found.scatter[1, 1]
     np.testing.assert_allclose(adder(GapTotals((1,))), totals)
 
@@ -226,7 +231,7 @@ def test_columns_are_scored_after_gaps_are_filled() -> None:
     terms, fills = Terms(D, scored=True, **EVERYTHING), np.array([0.5])
     cuts = place_cuts(adder(ColumnShapes(terms)))
     scores = agree_on_scores(cuts, adder(ScoreSteps(terms, cuts)))
-    found = adder(MomentsOf(terms, (1,), fills, scores))
+    found = adder(MomentsOf(terms, gaps(fills, scores)))
     scored = {
         name: MemoryRows(
             scores.apply(np.where(np.isnan(X), fills, X)),
@@ -240,29 +245,31 @@ def test_columns_are_scored_after_gaps_are_filled() -> None:
     assert_same(found, expected)
     bases = [np.eye(D)[:, :2]]
     np.testing.assert_allclose(
-        adder(CandidateErrors(terms, bases, (1,), fills, scores)),
+        adder(CandidateErrors(terms, bases, gaps(fills, scores))),
         plain(CandidateErrors(Terms(D, **EVERYTHING), bases)),
     )
     # Asking again for what comes before scores, or with others, starts from the rows.
     np.testing.assert_array_equal(place_cuts(adder(ColumnShapes(terms))), cuts)
-    assert_same(adder(MomentsOf(terms, (1,), fills, scores)), expected)
+    assert_same(adder(MomentsOf(terms, gaps(fills, scores))), expected)
     other = NormalScores(scores.points, 2.0 * scores.scores)
-    twice = adder(MomentsOf(terms, (1,), fills, other)).parts["total"]
+    twice = adder(MomentsOf(terms, gaps(fills, other))).parts["total"]
     np.testing.assert_allclose(twice.scatter, 4.0 * found.parts["total"].scatter)
-    plainly = adder(MomentsOf(Terms(D), (1,), fills)).parts["total"]
+    plainly = adder(MomentsOf(Terms(D), gaps(fills))).parts["total"]
     X = np.where(np.isnan(own["site 0"]), fills, own["site 0"])
     np.testing.assert_array_equal(sites["site 0"].X, X)
     assert plainly.n_rows == sum(map(len, own.values()))
 
 
-def second_stage(rows: Any, terms: Terms, *prepared: Any) -> list[np.ndarray]:
+def second_stage(
+    rows: Any, terms: Terms, settings: RowSettings = AS_HELD
+) -> list[np.ndarray]:
     """Answer every question of the second stage, as vectors."""
     columns, scale, basis = np.array([0, 2]), np.array([1.0, 0.5]), np.eye(2)[:, :1]
     agreed = Expected(basis, np.array([0.5])), np.full(D, 1e-3)
     asked: list[Question[Any]] = [
-        SpreadOf(terms, columns, scale, np.eye(2), *prepared),
-        ProfileOf(terms, columns, scale, basis, None, None, *prepared),
-        AgreementOf(terms, columns, scale, *agreed, *prepared),
+        SpreadOf(terms, columns, scale, np.eye(2), settings),
+        ProfileOf(terms, columns, scale, basis, None, None, settings),
+        AgreementOf(terms, columns, scale, *agreed, settings),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SiteWarning)
@@ -288,18 +295,18 @@ def test_the_second_stage_sees_scored_columns() -> None:
         StreamedRows(read, generator, memory=1 << 12),
     ):
         for _ in range(2):
-            found = second_stage(rows, terms, (1,), fills, SCORES)
+            found = second_stage(rows, terms, gaps(fills, SCORES))
             for one, other in zip(found, expected, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
         # The next sum without scores is about the rows themselves.
-        unscored = second_stage(rows, Terms(D, max_profiles=40), (1,), fills)
+        unscored = second_stage(rows, Terms(D, max_profiles=40), gaps(fills))
         assert not np.allclose(unscored[0], expected[0])
 
 
 def test_rows_of_the_caller_are_not_overwritten() -> None:
     X = np.exp(np.random.default_rng(0).normal(size=(40, D)))
     before, rows = X.copy(), MemoryRows(X, X[:, 0], np.random.default_rng(0))
-    MomentsOf(Terms(D, scored=True), scores=SCORES).compute(rows)
+    MomentsOf(Terms(D, scored=True), RowSettings(scores=SCORES)).compute(rows)
     rows.fill((1,), np.array([0.0]))
     rows.totals((0, 1))
     np.testing.assert_array_equal(X, before)
@@ -312,7 +319,7 @@ def test_fills_that_cannot_be_used_are_refused_by_the_rows() -> None:
     rows = site(0, 30)
     rows.X[::5, 1] = np.nan
     with pytest.raises(InputError, match=r"larger than 1e\+100"):
-        MomentsOf(Terms(D), (1,), np.array([1e200])).compute(rows)
+        MomentsOf(Terms(D), gaps(np.array([1e200]))).compute(rows)
 
 
 def test_own_sites_count_what_an_exchange_would_cost() -> None:
@@ -375,22 +382,27 @@ KEYS += ["cuts", "points", "scores", "shares", "variances"]
     [
         (GapTotals((0, 2)), Terms(D), (0, 2)),
         (MomentsOf(Terms(D)), Terms(D), ()),
-        (MomentsOf(Terms(D), (1,), np.array([2.5])), Terms(D), (1,)),
+        (MomentsOf(Terms(D), gaps(np.array([2.5]))), Terms(D), (1,)),
         (CandidateErrors(HELD_OUT, [BASIS, np.eye(D)]), HELD_OUT, ()),
         (CandidateErrors(HELD_OUT, []), HELD_OUT, ()),
         (
-            CandidateErrors(HELD_OUT, [BASIS], (0, 1), np.array([1.0, -2.0])),
+            CandidateErrors(
+                HELD_OUT, [BASIS], gaps(np.array([1.0, -2.0]), places=(0, 1))
+            ),
             HELD_OUT,
             (0, 1),
         ),
         (ColumnShapes(SCORED), SCORED, (1,)),
         (ScoreSteps(SCORED, CUTS), SCORED, ()),
-        (MomentsOf(SCORED, scores=SCORES), SCORED, ()),
-        (MomentsOf(SCORED, (1,), np.ones(1), SCORES), SCORED, (1,)),
-        (CandidateErrors(SCORED, [BASIS], (), None, SCORES), SCORED, ()),
-        *((ask((), None, SCORES), SCORED, ()) for ask in SECOND_STAGE.values()),
+        (MomentsOf(SCORED, RowSettings(scores=SCORES)), SCORED, ()),
+        (MomentsOf(SCORED, gaps(np.ones(1), SCORES)), SCORED, (1,)),
+        (CandidateErrors(SCORED, [BASIS], RowSettings(scores=SCORES)), SCORED, ()),
         *(
-            (ask((1,), np.ones(1), SCORES), SCORED, (1,))
+            (ask(RowSettings(scores=SCORES)), SCORED, ())
+            for ask in SECOND_STAGE.values()
+        ),
+        *(
+            (ask(gaps(np.ones(1), SCORES)), SCORED, (1,))
             for ask in SECOND_STAGE.values()
         ),
     ],
@@ -401,7 +413,8 @@ def test_a_request_becomes_the_question_again(question, terms, places) -> None:
     assert type(found) is type(question)
     assert found.n_values == question.n_values
     assert getattr(found, "terms", terms) == terms
-    assert getattr(found, "places", places) == places
+    if hasattr(found, "settings"):
+        assert found.settings.places == places
     wanted = {**question.request()}
     for name, value in found.request().items():
         expected = wanted.pop(name)
@@ -533,7 +546,7 @@ def test_hostile_scores_are_refused(name, wrong) -> None:
         ("errors", {"bases": [BASIS]}, SCORED),
         *((name, ask().request(), SCORED) for name, ask in SECOND_STAGE.items()),
         *(
-            (name, ask((), None, SCORES).request(), EVERY_SUM)
+            (name, ask(RowSettings(scores=SCORES)).request(), EVERY_SUM)
             for name, ask in SECOND_STAGE.items()
         ),
     ],

@@ -1,18 +1,78 @@
-"""Whether y depends on squares of columns beyond the directions that were found."""
+"""What warnings need to know of all columns: skewness, tails, and symmetric links."""
 
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.profile import SINGULAR, curves_of
+from fedsdr.summaries.slicing import Weights
 
 #: Functions of y that squares are compared with.
 N_FUNCTIONS = 2
-# Values farther out, in standard deviations, count as if they were there.
-FARTHEST = 4.0
+#: Standard deviations from the mean beyond which values count as if they were there:
+#: a few large values do not make a column skewed.
+FARTHEST = 5.0
+# The same for what directions leave of a column, of which squares are taken.
+FARTHEST_LEFT = 4.0
 # Rows below which the dependence of y on the directions cannot be taken out.
 FEWEST_ROWS = 24
+
+
+def shapes_of_columns(
+    batches: Iterable[Matrix], n_features: int
+) -> tuple[Vector, Vector]:
+    r"""Compute the skewness of every column, and how well its variance is known.
+
+    Parameters
+    ----------
+    batches : iterable of ndarray of shape (n_batch, n_features)
+        Rows about the site's means, divided by its standard deviations.
+    n_features : int
+        Number of columns.
+
+    Returns
+    -------
+    skewness : ndarray of shape (n_features,)
+        Mean of :math:`z^3`, with z moved to the interval from -5 to 5.
+    error : ndarray of shape (n_features,)
+        Standard error of the logarithm of the variance,
+        :math:`\sqrt{(\overline{z^4} - 1) / n}`.
+    """
+    n_rows = 0
+    third: Vector = np.zeros(n_features)
+    fourth: Vector = np.zeros(n_features)
+    for rows in batches:
+        n_rows += len(rows)
+        third += (np.clip(rows, -FARTHEST, FARTHEST) ** 3).sum(axis=0)
+        fourth += (rows**4).sum(axis=0)
+    spread = np.clip(fourth / max(n_rows, 1) - 1.0, 0.0, None)
+    return third / max(n_rows, 1), np.sqrt(spread / max(n_rows, 1))
+
+
+def leading_functions(weights: Weights) -> Matrix | None:
+    """Return the functions of y that squares of columns are compared with.
+
+    Parameters
+    ----------
+    weights : Weights
+        Weights of the rows in the kernel.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 2), or None
+        Polynomials of the rank of y with a mean square of 1 or a little less, zeros
+        if y has fewer; None if no kernel can be computed.
+    """
+    if not weights.has_functions:
+        return None
+    n_rows = len(weights.ranks)
+    values = RankPolynomials(np.bincount(weights.ranks)).at(weights.ranks)
+    values = values[:, :N_FUNCTIONS] * np.sqrt(n_rows)
+    functions = np.zeros((n_rows, N_FUNCTIONS))
+    functions[:, : values.shape[1]] = values
+    return functions
 
 
 def squares_of_columns(
@@ -72,7 +132,7 @@ def squares_of_columns(
             place = slice(start, start + len(rows))
             start = place.stop
             rest = (rows - reduced[place] @ slopes) / deviation
-            yield place, np.clip(rest, -FARTHEST, FARTHEST) * usable
+            yield place, np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT) * usable
 
     powers = sum(
         np.array([(rest**power).sum(axis=0) for power in (1, 2, 3)])

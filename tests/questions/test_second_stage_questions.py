@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from fedsdr.exceptions import Refusal, SiteWarning
 from fedsdr.method import Method, Pairs, Slices, Smooth, Terms, Variables
 from fedsdr.protocols.wire import decode, encode
-from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf, read_question
+from fedsdr.questions import (
+    AgreementOf,
+    ProfileOf,
+    RowSettings,
+    SpreadOf,
+    read_question,
+)
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import Expected
@@ -124,11 +130,11 @@ def test_gaps_are_filled_first() -> None:
     rows.X[::5, 2] = np.nan
     filled[::5, 2] = 1.5
     whole = MemoryRows(filled, rows.y, np.random.default_rng(0))
-    fills = np.array([1.5])
-    found = ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, None, (2,), fills)
+    gaps = RowSettings(None, (2,), np.array([1.5]))
+    found = ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, None, gaps)
     expected = ProfileOf(TERMS, COLUMNS, SCALE, BASIS).compute(whole)
     assert_same(found.compute(rows), expected, 1e-12)
-    spread = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA, (2,), fills)
+    spread = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA, gaps)
     plain = SpreadOf(TERMS, COLUMNS, SCALE, SIGMA)
     np.testing.assert_allclose(spread.compute(rows), plain.compute(whole), rtol=1e-12)
 
@@ -140,21 +146,22 @@ def test_gaps_are_filled_first() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        lambda *gaps: SpreadOf(TERMS, COLUMNS, SCALE, SIGMA, *gaps),
-        lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, None, *gaps),
-        lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, None, *gaps),
-        lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, TARGET, *gaps),
-        lambda *gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, TARGET, *gaps),
-        lambda *gaps: AgreementOf(TERMS, COLUMNS, SCALE, FOUND, VARIANCES, *gaps),
+        lambda gaps: SpreadOf(TERMS, COLUMNS, SCALE, SIGMA, gaps),
+        lambda gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, None, gaps),
+        lambda gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, None, gaps),
+        lambda gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, None, TARGET, gaps),
+        lambda gaps: ProfileOf(TERMS, COLUMNS, SCALE, BASIS, COMMON, TARGET, gaps),
+        lambda gaps: AgreementOf(TERMS, COLUMNS, SCALE, FOUND, VARIANCES, gaps),
     ],
     ids=["spread", "profile", "common", "target", "all", "agreement"],
 )
 def test_a_request_becomes_the_question_again(question, places) -> None:
-    asked = question(places, np.array([2.0, -1.0]) if places else None)
+    fills = np.array([2.0, -1.0]) if places else None
+    asked = question(RowSettings(None, places, fills))
     request = decode(encode(asked.request()))
     found = read_question(asked.name, request, TERMS, places)
     assert type(found) is type(asked)
-    assert (found.n_values, found.terms, found.places) == (
+    assert (found.n_values, found.terms, found.settings.places) == (
         asked.n_values,
         TERMS,
         places,

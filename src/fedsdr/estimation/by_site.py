@@ -1,0 +1,269 @@
+"""Second stage: select, then estimate where every site has its own covariance."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtri
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.alarms import (
+    usual_at_sites,
+    warn_of_covariances,
+    warn_of_findings,
+)
+from fedsdr.estimation.direction_test import judge, needed_evidence
+from fedsdr.estimation.directions import Estimate, leading_directions
+from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
+from fedsdr.method import MOST_PROFILES, MOST_STEPS
+from fedsdr.questions import Asking, ColumnFrame, Index
+from fedsdr.summaries.profile import N_SPREAD
+from fedsdr.summaries.remainder import N_REST
+from fedsdr.summaries.site_agreement import Expected, Findings
+from fedsdr.summaries.summary import Summary
+
+# Covariances whose distance, relative to that of sampling, is up to the first number
+# are taken as equal, from the second on as different.
+EQUAL, DIFFERENT = 1.15, 1.5
+# Probability that a given noise variable stays if covariances differ.
+NOISE_LEVEL = 0.01
+# Variables that are looked at again beside known directions.
+MOST_MISSED = 10
+
+
+def estimate_by_site(
+    total: Summary,
+    support: Index,
+    own: float,
+    frame: ColumnFrame,
+    *,
+    n_directions: int | None,
+    limit: int,
+    prune: bool,
+) -> Asking[Estimate]:
+    """Estimate directions, their number and the final variables.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale, not mixed.
+    support : ndarray of int
+        Indices of the selected variables.
+    own : float
+        Weight of the sites' own coefficients, see `Summary.mixed`.
+    frame : ColumnFrame
+        Where these variables are among the sites' columns.
+    n_directions : int or None
+        Dimension K; chosen by tests if None.
+    limit : int
+        Largest dimension considered.
+    prune : bool
+        Whether other variables may be taken if covariances differ: the first stage
+        assumes that they do not, selects some for that reason alone, and misses others.
+
+    Returns
+    -------
+    generator
+        Yields questions and returns an `Estimate`, with directions in descending order
+        of what they explain over all sites.
+    """
+    spread: Vector = yield frame.spread_of(support, total.subset(support).sigma)
+    differ = _distance(spread)
+    shrinkage = shrinkage_for(differ)
+    # What the first stage selects is right if covariances are equal.
+    level = NOISE_LEVEL ** (1.0 - 2.0 * shrinkage) if prune else 1.0
+    left = min(MOST_PROFILES, MOST_STEPS * limit)
+
+    def fit_on(chosen: Index, most: int) -> Asking[tuple[SiteFit, Matrix, Index, int]]:
+        stage = SiteLikelihood(
+            total.subset(chosen),
+            own,
+            lambda *asked: frame.profile_of(chosen, *asked),
+            total.n_features,
+            shrinkage,
+        )
+        found = yield from stage.fit(n_directions, limit, most)
+        return found, *drop_noise(found, level), stage.n_asked
+
+    fit, basis, kept, n_asked = yield from fit_on(support, left)
+    if prune and differ > DIFFERENT and left - n_asked >= limit:
+        sums: Vector = yield frame.remainder_of(support, basis)
+        beside, rest = sums[:-N_REST][frame.usable], sums[-N_REST:]
+        wider = np.union1d(support[kept], _missed(total, beside, rest))
+        if not np.array_equal(wider, support[kept]):
+            again = yield from fit_on(wider, left - n_asked)
+            if again[1].shape[1] >= basis.shape[1]:
+                support, (fit, basis, kept, _) = wider, again
+    mixed = total.subset(support).mixed(own)
+    turn, shares = leading_directions(
+        basis.T @ mixed.sigma @ basis, basis.T @ mixed.kernel @ basis, basis.shape[1]
+    )
+    directions = np.zeros((total.n_features, turn.shape[1]))
+    directions[support] = basis @ turn
+    return Estimate(
+        directions,
+        support[kept],
+        shares[: turn.shape[1]],
+        _table(fit),
+        weak=fit.weak,
+        curved=fit.curved,
+        unevenness=fit.profile.unevenness(total.n_rows / total.n_sites),
+        spread=spread,
+    )
+
+
+def check_sites(
+    total: Summary, support: Index, own: float, frame: ColumnFrame, found: Estimate
+) -> Asking[None]:
+    """Ask the sites whether they agree with the directions, and warn if they do not.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale, not mixed.
+    support : ndarray of int
+        Indices of the selected variables, with which `estimate_by_site` began.
+    own : float
+        Weight of the sites' own coefficients, see `Summary.mixed`.
+    frame : ColumnFrame
+        Where these variables are among the sites' columns.
+    found : Estimate
+        What `estimate_by_site` found.
+
+    Returns
+    -------
+    generator
+        Yields a question, unless there is nothing to agree with.
+    """
+    warn_of_covariances(found.spread[:N_SPREAD], total.n_rows, support.size)
+    if found.weak:
+        return
+    noise = total.mixed(own).noise_floor
+    shares = np.clip(found.eigenvalues - noise, 0.0, None)
+    usually = usual_at_sites(shares, found.unevenness, total.n_sites)
+    chosen = np.flatnonzero(found.directions.any(axis=1))
+    expected = Expected(found.directions[chosen], usually)
+    question = frame.agreement_of(chosen, expected, _usual_variances(found.spread))
+    findings: Findings = yield question
+    warn_of_findings(findings, total, question.columns, found.unevenness)
+
+
+def shrinkage_for(differ: float) -> float:
+    r"""Choose the weight of the pooled covariance in that of every site.
+
+    Parameters
+    ----------
+    differ : float
+        How far the covariances are apart, relative to what sampling alone gives.
+
+    Returns
+    -------
+    float
+        :math:`\frac12` up to 1.15, 0 from 1.5.
+
+    Notes
+    -----
+    With equal covariances, half of the noise in a site's covariance is worth having
+    (it goes along with that of its means), and half is not. With different ones any
+    weight on the pooled covariance is a bias that more rows do not remove.
+    """
+    return 0.5 * float(np.clip((DIFFERENT - differ) / (DIFFERENT - EQUAL), 0.0, 1.0))
+
+
+def _distance(spread: Vector) -> float:
+    """Return how far covariances are apart, relative to what sampling gives."""
+    far, expected = spread[:2]
+    return float(far / expected) if expected > 0 else 1.0
+
+
+def _usual_variances(spread: Vector) -> Vector:
+    """Return the geometric mean of every column's variance; 0 if it is constant."""
+    logarithms, counts = np.split(spread[N_SPREAD:], 2)
+    means = np.exp2(logarithms / np.maximum(counts, 1.0)) * (counts > 0.5)
+    return np.asarray(means)
+
+
+def _missed(total: Summary, found: Vector, rest: Vector) -> Index:
+    """Return the variables that y depends on beside the directions, strongest first."""
+    floor, freedom, squared = rest
+    if floor <= 0.0 or squared <= 0.0:
+        return np.empty(0, dtype=np.intp)
+    needed = needed_evidence(2, total.n_features, total.n_rows)
+    evidence = np.array(
+        [
+            judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence
+            for one in found
+        ]
+    )
+    strongest = np.argsort(-evidence)[:MOST_MISSED]
+    return np.asarray(strongest[evidence[strongest] > needed])
+
+
+def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "step": "sites",
+            "n_directions": test.n_directions,
+            "n_selected": test.n_selected,
+            "eigenvalue": test.eigenvalue,
+            "noise_ratio": test.noise_ratio,
+            "evidence": test.evidence,
+            "needed": test.needed,
+            "chosen": test.n_directions <= fit.basis.shape[1],
+        }
+        for test in fit.tests
+    )
+
+
+def drop_noise(fit: SiteFit, level: float) -> tuple[Matrix, np.ndarray]:
+    """Drop variables whose coefficients cannot be told from noise, weakest first.
+
+    Parameters
+    ----------
+    fit : SiteFit
+        Directions and sums at them.
+    level : float
+        Probability that a given noise variable is kept.
+
+    Returns
+    -------
+    basis : ndarray of shape (s, K)
+        Directions, estimated again without the dropped variables.
+    kept : ndarray of int
+        Indices of the variables that are left, at least K.
+    """
+    s, k = fit.basis.shape
+    kept = np.arange(s)
+    threshold = float(chdtri(k, level))
+    while True:
+        basis, strengths = _restricted(fit, kept)
+        weakest = int(np.argmin(strengths))
+        if kept.size <= k or strengths[weakest] > threshold:
+            return basis, kept
+        kept = np.delete(kept, weakest)
+
+
+def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
+    """Estimate on some variables, from the sums; and the Wald statistic of each."""
+    s, k = fit.basis.shape
+    profile = fit.profile
+    curvature = positive_part(profile.curvature)
+    every = fit.basis.T.ravel()
+    index = (np.arange(k)[:, None] * s + kept).ravel()
+    gone = np.setdiff1d(np.arange(s * k), index)
+    inside = curvature[np.ix_(index, index)]
+    pull = profile.score[index] + curvature[np.ix_(index, gone)] @ every[gone]
+    inverse = np.linalg.pinv(inside, hermitian=True)
+    found = np.zeros(s * k)
+    found[index] = every[index] + inverse @ pull
+    covariance = inverse @ profile.noise[np.ix_(index, index)] @ inverse
+    basis = found.reshape(k, s).T
+    own = np.arange(k) * kept.size
+    strengths = np.array(
+        [
+            basis[j]
+            @ np.linalg.pinv(covariance[np.ix_(own + i, own + i)], hermitian=True)
+            @ basis[j]
+            for i, j in enumerate(kept)
+        ]
+    )
+    return basis, strengths

@@ -1,0 +1,142 @@
+"""What a question is: one sum over sites. And who adds it.
+
+A question is a value. A site answers it with a value that can be added
+(`Question.compute`); where sums are formed under masks, that value is sent as a vector
+of numbers (`Question.pack`, `Question.unpack`). A stage of a fit asks by yielding
+questions, and is sent the sums (`Asking`); it does not know who adds (`ask_sites`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from fedsdr.arrays import Vector
+from fedsdr.method import Variables
+from fedsdr.rows.site_rows import Rows
+
+Sum = TypeVar("Sum")
+Found = TypeVar("Found")
+
+
+class Question(ABC, Generic[Sum]):
+    """One sum over sites."""
+
+    #: Name of the sum in requests and ledgers.
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """Number of values in the sum."""
+
+    @abstractmethod
+    def compute(self, rows: Rows) -> Sum:
+        """Compute the part of one site, from its own rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        object
+            A value that can be added to those of other sites.
+        """
+
+    def pack(self, value: Any) -> Vector:
+        """Write a site's part as a vector.
+
+        Parameters
+        ----------
+        value : object
+            Value that `compute` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Numbers that can be added to those of other sites.
+        """
+        return np.ravel(np.asarray(value, dtype=np.float64))
+
+    def unpack(self, vector: Vector) -> Any:
+        """Read a sum from a vector.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum of the vectors that `pack` returned at all sites.
+
+        Returns
+        -------
+        object
+            The sum.
+        """
+        return vector
+
+    def request(self) -> dict[str, Any]:
+        """Return what sites need in addition to the terms that they agreed on.
+
+        Returns
+        -------
+        dict
+            Content of the request.
+        """
+        return {}
+
+
+class Adder(Protocol):
+    """Function that computes sums over sites, in one process or under masks."""
+
+    @property
+    def variables(self) -> Variables:
+        """Names of the columns and type of the response."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether some site has numbers too large or too small to compute with."""
+
+    def __call__(self, question: Question[Sum]) -> Sum:
+        """Ask all sites one question.
+
+        Parameters
+        ----------
+        question : Question
+            The sum to compute.
+
+        Returns
+        -------
+        object
+            Sum over the sites.
+        """
+
+
+#: A computation that yields questions, is sent the sums, and returns what it found.
+Asking = Generator[Question[Any], Any, Found]
+
+
+def ask_sites(adder: Adder, asking: Asking[Found]) -> Found:
+    """Answer all questions of a computation.
+
+    Parameters
+    ----------
+    adder : Adder
+        Function that computes sums over the sites.
+    asking : generator
+        Yields questions, and is sent the sum over the sites of each.
+
+    Returns
+    -------
+    object
+        What the computation returns.
+    """
+    answer = None
+    while True:
+        try:
+            question = asking.send(answer)
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+        answer = adder(question)

@@ -1,0 +1,257 @@
+"""Read questions from messages that are not trusted, and check all of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.exceptions import Refusal
+from fedsdr.method import Terms
+from fedsdr.normal_scores import N_CUTS, NormalScores
+from fedsdr.questions.column_sums import (
+    ColumnPowers,
+    ColumnShapes,
+    GapTotals,
+    ScoreSteps,
+)
+from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.question import Question
+from fedsdr.questions.row_settings import RowSettings
+from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
+from fedsdr.questions.site_findings import AgreementOf
+from fedsdr.rows.site_rows import LARGEST
+from fedsdr.summaries.column_spread import Powers
+from fedsdr.summaries.profile import Common, PooledCovariance
+from fedsdr.summaries.site_agreement import Expected
+
+# Bounds on candidate directions that do not depend on rows: whether a site answers must
+# not reveal how large its values are.
+LARGEST_COEFFICIENT = 1e12
+MOST_DIRECTIONS = 20
+# Variables times directions of a profile: its matrices are as large squared.
+LARGEST_PROFILE = 5000
+# Larger than the power of any number.
+LARGEST_POWER = 1100
+# Scales of columns: far beyond those of any unit.
+LARGEST_SCALE = 1e150
+# Scores of one site are below 10, and those of sites with other means beside them.
+LARGEST_SCORE = 1e4
+
+
+def read_question(
+    name: str, request: Mapping[str, Any], terms: Terms, places: tuple[int, ...]
+) -> Question[Any]:
+    """Read a question from an untrusted message, and check all of it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the sum.
+    request : mapping of str to object
+        Content of the message; not necessarily one that `Question.request` wrote.
+    terms : Terms
+        Terms that the site agreed to.
+    places : tuple of int
+        Indices of the columns whose gaps are filled.
+
+    Returns
+    -------
+    Question
+        Question. A `Refusal` "MALFORMED" is raised if the terms do not allow it.
+    """
+    if not isinstance(request, Mapping):
+        raise Refusal("MALFORMED")
+    rest = dict(request)
+    if name == ColumnPowers.name and not rest:
+        return ColumnPowers(terms)
+    powers = _read_powers(rest, terms.n_features)
+    if name == ColumnShapes.name and terms.scored and not rest:
+        return ColumnShapes(terms, powers)
+    if name == ScoreSteps.name and terms.scored and set(rest) == {"cuts"}:
+        shape = (terms.n_features, N_CUTS)
+        return ScoreSteps(terms, _read_rising(rest, "cuts", shape, LARGEST), powers)
+    # Means of a study with scores are computed from the shapes.
+    if name == GapTotals.name and places and not terms.scored and not rest:
+        return GapTotals(places, powers)
+    fills = _read_fills(rest, len(places)) if places else None
+    scores = _read_scores(rest, terms.n_features) if terms.scored else None
+    question: Any = None
+    if name == MomentsOf.name and not rest:
+        question = MomentsOf(terms)
+    elif name == CandidateErrors.name and terms.validation_fraction > 0.0:
+        question = CandidateErrors(terms, _read_bases(rest, terms))
+    elif name == AgreementOf.name and terms.max_profiles:
+        question = _read_agreement(rest, terms)
+    elif name == SpreadOf.name and terms.max_profiles:
+        question = _read_spread(rest, terms)
+    elif name == RemainderOf.name and terms.max_profiles:
+        question = _read_remainder(rest, terms)
+    elif name == ProfileOf.name and terms.max_profiles:
+        question = _read_profile(rest, terms)
+    if question is None:
+        raise Refusal("MALFORMED", "the study does not ask for such a sum")
+    return replace(question, settings=RowSettings(powers, places, fills, scores))
+
+
+def _read_powers(rest: dict[str, Any], n_features: int) -> Powers | None:
+    if "powers" not in rest:
+        return None
+    powers = rest.pop("powers")
+    if not isinstance(powers, np.ndarray) or powers.dtype != np.int64:
+        raise Refusal("MALFORMED")
+    if powers.shape != (n_features,) or not (np.abs(powers) <= LARGEST_POWER).all():
+        raise Refusal("MALFORMED")
+    return powers
+
+
+def _read_fills(rest: dict[str, Any], n_places: int) -> Vector:
+    means = rest.pop("means", None)
+    if not isinstance(means, np.ndarray) or means.shape != (n_places,):
+        raise Refusal("MALFORMED")
+    if not np.isfinite(means).all():
+        raise Refusal("MALFORMED")
+    return means
+
+
+def _read_scores(rest: dict[str, Any], n_features: int) -> NormalScores:
+    shape = (n_features, N_CUTS + 1)
+    return NormalScores(
+        _read_rising(rest, "points", shape, LARGEST),
+        _read_rising(rest, "scores", shape, LARGEST_SCORE),
+    )
+
+
+def _read_rising(
+    rest: dict[str, Any], name: str, shape: tuple[int, int], largest: float
+) -> Matrix:
+    """Read a matrix of bounded numbers that do not decrease in any row."""
+    values = rest.pop(name, None)
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        raise Refusal("MALFORMED")
+    if values.dtype != np.float64 or not (np.abs(values) < largest).all():
+        raise Refusal("MALFORMED")
+    if (np.diff(values, axis=1) < 0.0).any():
+        raise Refusal("MALFORMED")
+    return values
+
+
+def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
+    bases = rest.get("bases")
+    if not isinstance(bases, list) or set(rest) != {"bases"}:
+        raise Refusal("MALFORMED")
+    if len(bases) > terms.max_candidates:
+        raise Refusal("MALFORMED", "more candidates than were agreed on")
+    if not all(_is_basis(basis, terms.n_features) for basis in bases):
+        raise Refusal("MALFORMED")
+    return bases
+
+
+def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
+    columns, scale = rest.pop("columns", None), rest.pop("scale", None)
+    if (
+        not isinstance(columns, np.ndarray)
+        or columns.dtype != np.int64
+        or columns.ndim != 1
+        or not 1 <= columns.size <= terms.n_features
+        or columns[0] < 0
+        or columns[-1] >= terms.n_features
+        or not (np.diff(columns) > 0).all()
+    ):
+        raise Refusal("MALFORMED")
+    if not _is_array(scale, (columns.size,)):
+        raise Refusal("MALFORMED")
+    if not ((scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)).all():
+        raise Refusal("MALFORMED")
+    return columns, scale
+
+
+def _read_spread(rest: dict[str, Any], terms: Terms) -> SpreadOf:
+    columns, scale = _read_selected(rest, terms)
+    sigma = _read_covariance(rest.pop("sigma", None), columns.size)
+    if rest:
+        raise Refusal("MALFORMED")
+    return SpreadOf(terms, columns, scale, sigma)
+
+
+def _read_remainder(rest: dict[str, Any], terms: Terms) -> RemainderOf:
+    columns, scale = _read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if rest or not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    return RemainderOf(terms, columns, scale, basis)
+
+
+def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
+    columns, scale = _read_selected(rest, terms)
+    basis, shares = rest.pop("basis", None), rest.pop("shares", None)
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    if not _is_array(shares, (basis.shape[1],)) or not (shares >= 0.0).all():
+        raise Refusal("MALFORMED")
+    variances = rest.pop("variances", None)
+    if rest or not _is_array(variances, (terms.n_features,)):
+        raise Refusal("MALFORMED")
+    return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
+
+
+def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:
+    columns, scale = _read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    if basis.size > LARGEST_PROFILE:
+        raise Refusal("MALFORMED", "a profile of too many variables and directions")
+    target = None
+    if "weight" in rest:
+        weight = rest.pop("weight")
+        if not isinstance(weight, float) or not 0.0 <= weight <= 1.0:
+            raise Refusal("MALFORMED")
+        target = PooledCovariance(
+            weight, _read_covariance(rest.pop("sigma", None), columns.size)
+        )
+    common = _read_common(rest, terms, basis.shape[1]) if rest else None
+    return ProfileOf(terms, columns, scale, basis, common, target)
+
+
+def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Common:
+    if set(rest) != {"own", "common", "n_rows"} or not terms.n_functions:
+        raise Refusal("MALFORMED")
+    own, n_rows, coefficients = rest["own"], rest["n_rows"], rest["common"]
+    if not isinstance(own, float) or not 0.0 <= own <= 1.0:
+        raise Refusal("MALFORMED")
+    if type(n_rows) is not int or not 1 <= n_rows < LARGEST_COEFFICIENT:
+        raise Refusal("MALFORMED")
+    if not _is_array(coefficients, (n_directions, terms.n_functions)):
+        raise Refusal("MALFORMED")
+    return Common(own, coefficients, n_rows)
+
+
+def _read_covariance(sigma: Any, size: int) -> Matrix:
+    """Read a covariance of scaled columns, which a site computes with."""
+    if not _is_array(sigma, (size, size)) or not np.array_equal(sigma, sigma.T):
+        raise Refusal("MALFORMED")
+    if not (np.linalg.eigvalsh(sigma) > -1e-8 * max(np.abs(sigma).max(), 1.0)).all():
+        raise Refusal("MALFORMED")
+    return np.asarray(sigma)
+
+
+def _is_array(values: Any, shape: tuple[int, ...]) -> bool:
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == np.float64
+        and values.shape == shape
+        and bool((np.abs(values) < LARGEST_SCALE).all())
+    )
+
+
+def _is_basis(basis: Any, n_features: int) -> bool:
+    return (
+        isinstance(basis, np.ndarray)
+        and basis.ndim == 2
+        and basis.shape[0] == n_features
+        and basis.shape[1] <= min(n_features, MOST_DIRECTIONS)
+        and basis.dtype == np.float64
+        and bool((np.abs(basis) < LARGEST_COEFFICIENT).all())
+    )

@@ -1,0 +1,213 @@
+"""Whether sites agree with the directions that were found, and what they notice."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.exceptions import SiteWarning, describe_site, warn_user
+from fedsdr.method import Terms
+from fedsdr.questions.question import Question
+from fedsdr.questions.row_settings import AS_HELD, RowSettings
+from fedsdr.rows.site_rows import Rows
+from fedsdr.summaries.column_checks import (
+    N_FUNCTIONS,
+    leading_functions,
+    shapes_of_columns,
+    squares_of_columns,
+)
+from fedsdr.summaries.profile import response_functions
+from fedsdr.summaries.site_agreement import (
+    CODES,
+    N_USE,
+    Expected,
+    Findings,
+    SiteView,
+    agreement,
+    other_units,
+)
+from fedsdr.summaries.slicing import Weights
+
+#: What a site is told about itself: the code, what was noticed, what to do.
+NOTICED = (
+    (
+        "UNITS",
+        "has {n_units} column(s) far more or far less variable than other sites",
+        "check that they are in the units of the study, or leave the site out",
+    ),
+    (
+        "SILENT",
+        "shows no dependence of y on the directions of all sites",
+        "check that its responses belong to its rows, or leave the site out",
+    ),
+    (
+        "OUTSIDE",
+        "has a direction of its own that the sites together do not have",
+        "check its columns and its response, or fit it apart",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementOf(Question[Findings]):
+    """How many sites do not agree with the directions found, and in what.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+    columns : ndarray of int
+        Indices of the s selected variables, ascending.
+    scale : ndarray of shape (s,)
+        Divisor of each of them.
+    expected : Expected
+        Directions of all sites, and what they explain.
+    variances : ndarray of shape (n_features,)
+        Geometric mean over the sites of every column's variance.
+    settings : RowSettings, default=AS_HELD
+        How rows are prepared.
+    """
+
+    name: ClassVar[str] = "agreement"
+    terms: Terms
+    columns: NDArray[np.int64]
+    scale: Vector
+    expected: Expected
+    variances: Vector
+    settings: RowSettings = AS_HELD
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: codes, use of directions, and five per column."""
+        return self.length(self.terms.n_features)
+
+    @staticmethod
+    def length(n_features: int) -> int:
+        """Count the values.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        int
+            Number of values.
+        """
+        return len(CODES) + N_USE + (1 + 2 * N_FUNCTIONS) * n_features
+
+    def compute(self, rows: Rows) -> Findings:
+        """Compare one site with the directions, and tell the site what was noticed.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        Findings
+            Codes that apply, and sums of the site.
+        """
+        self.settings.apply(rows, self.terms)
+        weights = rows.weights_again(self.terms)
+        functions = response_functions(weights)
+        view = SiteView.nothing()
+        if functions is not None:
+            with np.errstate(all="ignore"):
+                # A request may hold scales and directions of any size.
+                view = agreement(
+                    lambda: rows.batches(self.columns, self.scale, functions),
+                    self.expected,
+                )
+        variances = rows.variances()
+        skewness, errors = self._shapes(rows, variances)
+        n_units = other_units(variances, errors, self.variances)
+        found = {**view.codes, "UNITS": n_units > 0}
+        for code, problem, remedy in NOTICED:
+            if found[code]:
+                text = problem.format(n_units=n_units)
+                warn_user(describe_site(rows.label, text, remedy), SiteWarning)
+        return Findings(
+            np.array([float(found[code]) for code in CODES]),
+            view.use,
+            rows.n_rows * skewness,
+            self._squares(rows, weights),
+        )
+
+    def _shapes(self, rows: Rows, variances: Vector) -> tuple[Vector, Vector]:
+        """Compute skewness, and how well variances are known, of all columns."""
+        scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+        batches = rows.batches(np.arange(len(scale)), scale)
+        return shapes_of_columns((own for own, _ in batches), len(scale))
+
+    def _squares(self, rows: Rows, weights: Weights) -> Matrix:
+        """Compare functions of y with squares of all columns, beyond directions."""
+        d, basis = self.terms.n_features, self.expected.basis
+        functions = leading_functions(weights)
+        if functions is None:
+            return np.zeros((2 * N_FUNCTIONS, d))
+        every, ones = np.arange(d), np.ones(d)
+        with np.errstate(all="ignore"):
+            return squares_of_columns(
+                lambda: (own for own, _ in rows.batches(every, ones)),
+                lambda own: (own[:, self.columns] / self.scale) @ basis,
+                functions,
+            )
+
+    def pack(self, value: Findings) -> Vector:
+        """Write what a site has found as a vector.
+
+        Parameters
+        ----------
+        value : Findings
+            Findings of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            Counts, use, skewness and squares.
+        """
+        return np.concatenate(
+            [value.counts, value.use, value.skewness, value.squares.ravel()]
+        )
+
+    def unpack(self, vector: Vector) -> Findings:
+        """Read summed findings.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_values,)
+            Sum over the sites.
+
+        Returns
+        -------
+        Findings
+            Findings of all sites.
+        """
+        ends = np.cumsum([len(CODES), N_USE, self.terms.n_features])
+        counts, use, skewness, squares = np.split(vector, ends)
+        return Findings(
+            np.rint(counts), use, skewness, squares.reshape(2 * N_FUNCTIONS, -1)
+        )
+
+    def request(self) -> dict[str, Any]:
+        """Return the directions, what they explain, and the variances of columns.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "columns", "scale", "basis", "shares", "variances"
+            and those of `RowSettings.request`.
+        """
+        return {
+            **self.settings.request(),
+            "columns": self.columns,
+            "scale": self.scale,
+            "basis": self.expected.basis,
+            "shares": self.expected.shares,
+            "variances": self.variances,
+        }
