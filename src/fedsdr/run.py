@@ -132,10 +132,10 @@ def gather(
     wide : bool, default=False
         Whether some site has numbers too large or too small to compute with.
 
-    Returns
-    -------
-    generator
-        Yields questions and returns `Gathered`.
+    Yields
+    ------
+    Question
+        Questions to the sites. Returns `Gathered`.
     """
     terms = method.terms(variables)
     powers = None
@@ -189,10 +189,10 @@ def agree_on_powers(
     standardize : bool, default=True
         Whether columns are put on a common scale; otherwise they keep their units.
 
-    Returns
-    -------
-    generator
-        Yields a question and returns the average over the sites of the power of two
+    Yields
+    ------
+    Question
+        A question to the sites. Returns the average over the sites of the power of two
         nearest to each column's standard deviation; None if columns keep their units.
     """
     sums, counts = yield ColumnPowers(terms)
@@ -223,10 +223,10 @@ def estimate(
     selection : Selection
         Selected variables.
 
-    Returns
-    -------
-    generator
-        Yields questions and returns an `Estimate`. By default each site has its own
+    Yields
+    ------
+    Question
+        Questions to the sites. Returns an `Estimate`. By default each site has its own
         covariance; if there is no signal, nothing more is asked of the sites. There are
         no directions if there is no signal and the method allows that nothing is found.
     """

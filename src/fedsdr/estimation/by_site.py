@@ -60,11 +60,11 @@ def estimate_by_site(
         Whether other variables may be taken if covariances differ: the first stage
         assumes that they do not, selects some for that reason alone, and misses others.
 
-    Returns
-    -------
-    generator
-        Yields questions and returns an `Estimate`, with directions in descending order
-        of what they explain over all sites.
+    Yields
+    ------
+    Question
+        Questions to the sites. Returns an `Estimate`, with directions in descending
+        order of what they explain over all sites.
     """
     spread: Vector = yield frame.spread_of(support, total.subset(support).sigma)
     differ = _distance(spread)
@@ -129,10 +129,10 @@ def check_sites(
     found : Estimate
         What `estimate_by_site` found.
 
-    Returns
-    -------
-    generator
-        Yields a question, unless there is nothing to agree with.
+    Yields
+    ------
+    Question
+        A question to the sites, unless there is nothing to agree with.
     """
     warn_of_covariances(found.spread[:N_SPREAD], total.n_rows, support.size)
     if found.weak:

@@ -57,12 +57,11 @@ def select(
     generator : numpy.random.Generator
         Generator that decides between equally frequent votes.
 
-    Returns
-    -------
-    generator
-        Yields the question about validation errors, if the penalty is chosen by them,
-        and returns a `Selection`: the solution, and the table on which the choices are
-        based.
+    Yields
+    ------
+    Question
+        The question about validation errors, if the penalty is chosen by them. Returns
+        a `Selection`: the solution, and the table on which the choices are based.
     """
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:

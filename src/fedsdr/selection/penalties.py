@@ -184,11 +184,11 @@ def solve_validated(
     method : Method
         Parameters of the fit, with `Moments` or `HoldOut` as the penalty.
 
-    Returns
-    -------
-    generator
-        Yields the question about errors, for `HoldOut`, and returns a `Selection`, with
-        one line of the table per penalty of the grid.
+    Yields
+    ------
+    Question
+        The question about errors, for `HoldOut`. Returns a `Selection`, with one line
+        of the table per penalty of the grid.
     """
     total, rule, k = evidence.total, method.penalty, n_directions
     grid = _grid(total, rule)
