@@ -132,10 +132,16 @@ def gather(
     wide : bool, default=False
         Whether some site has numbers too large or too small to compute with.
 
+    Returns
+    -------
+    Gathered
+        Sums. Sites are asked again only for validation errors, during selection, and in
+        the second stage.
+
     Yields
     ------
     Question
-        Questions to the sites. Returns `Gathered`.
+        Questions to the sites.
     """
     terms = method.terms(variables)
     powers = None
@@ -189,11 +195,16 @@ def agree_on_powers(
     standardize : bool, default=True
         Whether columns are put on a common scale; otherwise they keep their units.
 
+    Returns
+    -------
+    ndarray of int, shape (n_features,), or None
+        Average over the sites of the power of two nearest to each column's standard
+        deviation; None if columns keep their units.
+
     Yields
     ------
     Question
-        A question to the sites. Returns the average over the sites of the power of two
-        nearest to each column's standard deviation; None if columns keep their units.
+        A question to the sites.
     """
     sums, counts = yield ColumnPowers(terms)
     powers = np.rint(sums / np.maximum(np.rint(counts), 1.0)).astype(np.int64)
@@ -223,12 +234,16 @@ def estimate(
     selection : Selection
         Selected variables.
 
+    Returns
+    -------
+    Estimate
+        Directions. By default each site has its own covariance. None, if there is no
+        signal and the method allows that nothing is found.
+
     Yields
     ------
     Question
-        Questions to the sites. Returns an `Estimate`. By default each site has its own
-        covariance; if there is no signal, nothing more is asked of the sites. There are
-        no directions if there is no signal and the method allows that nothing is found.
+        Questions to the sites; none if there is no signal.
     """
     total, own = gathered.evidence.total, selection.own
     if selection.by_response:

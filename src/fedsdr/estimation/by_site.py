@@ -60,11 +60,15 @@ def estimate_by_site(
         Whether other variables may be taken if covariances differ: the first stage
         assumes that they do not, selects some for that reason alone, and misses others.
 
+    Returns
+    -------
+    Estimate
+        Directions in descending order of what they explain over all sites.
+
     Yields
     ------
     Question
-        Questions to the sites. Returns an `Estimate`, with directions in descending
-        order of what they explain over all sites.
+        Questions to the sites.
     """
     spread: Vector = yield frame.spread_of(support, total.subset(support).sigma)
     differ = _distance(spread)
@@ -129,6 +133,11 @@ def check_sites(
     found : Estimate
         What `estimate_by_site` found.
 
+    Returns
+    -------
+    float
+        :math:`\frac12` up to 1.15, 0 from 1.5.
+
     Yields
     ------
     Question
@@ -154,11 +163,6 @@ def shrinkage_for(differ: float) -> float:
     ----------
     differ : float
         How far the covariances are apart, relative to what sampling alone gives.
-
-    Returns
-    -------
-    float
-        :math:`\frac12` up to 1.15, 0 from 1.5.
 
     Notes
     -----

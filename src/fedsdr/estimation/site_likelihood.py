@@ -102,10 +102,15 @@ class SiteLikelihood:
         most : int, default=40
             Number of times that sites are asked, at most; no less than `limit`.
 
+        Returns
+        -------
+        SiteFit
+            At least one direction.
+
         Yields
         ------
         Question
-            Questions to the sites. Returns a `SiteFit` with at least one direction.
+            Questions to the sites.
         """
         s = self.part.n_features
         n_steps = max(1, min(MOST_STEPS, most // limit))

@@ -57,11 +57,15 @@ def select(
     generator : numpy.random.Generator
         Generator that decides between equally frequent votes.
 
+    Returns
+    -------
+    Selection
+        The solution, and the table on which the choices are based.
+
     Yields
     ------
     Question
-        The question about validation errors, if the penalty is chosen by them. Returns
-        a `Selection`: the solution, and the table on which the choices are based.
+        The question about validation errors, if the penalty is chosen by them.
     """
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:

@@ -184,11 +184,15 @@ def solve_validated(
     method : Method
         Parameters of the fit, with `Moments` or `HoldOut` as the penalty.
 
+    Returns
+    -------
+    Selection
+        Selection, with one line of the table per penalty of the grid.
+
     Yields
     ------
     Question
-        The question about errors, for `HoldOut`. Returns a `Selection`, with one line
-        of the table per penalty of the grid.
+        The question about errors, for `HoldOut`.
     """
     total, rule, k = evidence.total, method.penalty, n_directions
     grid = _grid(total, rule)
