@@ -133,11 +133,6 @@ def check_sites(
     found : Estimate
         What `estimate_by_site` found.
 
-    Returns
-    -------
-    float
-        :math:`\frac12` up to 1.15, 0 from 1.5.
-
     Yields
     ------
     Question
@@ -163,6 +158,11 @@ def shrinkage_for(differ: float) -> float:
     ----------
     differ : float
         How far the covariances are apart, relative to what sampling alone gives.
+
+    Returns
+    -------
+    float
+        :math:`\frac12` up to 1.15, 0 from 1.5.
 
     Notes
     -----
