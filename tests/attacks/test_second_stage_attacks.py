@@ -17,7 +17,8 @@ from fedsdr.method import Method, Variables
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf
-from fedsdr.summaries.profile import N_SPREAD, Common, PooledCovariance
+from fedsdr.summaries.covariance_spread import N_SPREAD
+from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 
 D = 4

@@ -6,8 +6,8 @@ import pytest
 from fedsdr.method import Terms
 from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
+from fedsdr.summaries.curves import curves_of
 from fedsdr.summaries.kernels import rank_polynomials
-from fedsdr.summaries.profile import curves_of
 from fedsdr.summaries.remainder import N_REST, remainder
 
 

@@ -14,15 +14,15 @@ from fedsdr.method import Kernel, Slices, Smooth, Terms
 from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.covariance_spread import spread_of_covariance
+from fedsdr.summaries.curves import _mid_ranks
 from fedsdr.summaries.profile import (
     Common,
     PooledCovariance,
     Profile,
-    _mid_ranks,
     explain,
     profile,
     response_functions,
-    spread_of_covariance,
 )
 from fedsdr.summaries.slicing import weigh
 

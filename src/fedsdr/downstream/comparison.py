@@ -20,7 +20,7 @@ from fedsdr.downstream.splits import RowNumbers, site_splits, take_rows
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 
 #: Of responses, predictions and sites.
 Measure = Callable[[Any, Any, Any], float]

@@ -22,7 +22,7 @@ from fedsdr.exceptions import (
     describe_site,
     warn_user,
 )
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 
 UNSEEN = ("error", "pooled")
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import InputError
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 
 
 def relative_error(y: Any, prediction: Any, sites: Any = None) -> float:  # noqa: ARG001

@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 
 RowNumbers = NDArray[np.intp]
 

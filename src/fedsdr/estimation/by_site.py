@@ -16,7 +16,7 @@ from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ColumnFrame, Index
-from fedsdr.summaries.profile import N_SPREAD
+from fedsdr.summaries.covariance_spread import N_SPREAD
 from fedsdr.summaries.remainder import N_REST
 from fedsdr.summaries.site_agreement import Expected, Findings
 from fedsdr.summaries.summary import Summary

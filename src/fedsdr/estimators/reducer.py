@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fedsdr.estimators.checks import check_columns
 from fedsdr.method import Variables
 from fedsdr.result import Result
-from fedsdr.rows.memory_rows import OwnSites, split_sites
+from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.slicing import MIN_ROWS
 

@@ -13,15 +13,14 @@ from fedsdr.questions.question import Question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
+from fedsdr.summaries.covariance_spread import N_SPREAD, spread_of_covariance
 from fedsdr.summaries.profile import (
     N_NUMBERS,
-    N_SPREAD,
     Common,
     PooledCovariance,
     Profile,
     profile,
     response_functions,
-    spread_of_covariance,
 )
 from fedsdr.summaries.remainder import N_REST, remainder
 

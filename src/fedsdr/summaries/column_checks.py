@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.curves import curves_of
 from fedsdr.summaries.kernels import RankPolynomials
-from fedsdr.summaries.profile import SINGULAR, curves_of
+from fedsdr.summaries.profile import SINGULAR
 from fedsdr.summaries.slicing import Weights
 
 #: Functions of y that squares are compared with.

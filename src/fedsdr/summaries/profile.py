@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.curves import curves_of
 from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 
@@ -27,17 +28,6 @@ Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 #: Numbers of a profile beside its vectors and matrices.
 N_NUMBERS = 8
 
-#: Numbers that say how far a site's covariance is from that of all sites.
-N_SPREAD = 3
-
-# Curves of a direction are polynomials of its rank, with this largest degree and this
-# many rows per degree.
-CURVE_DEGREE = 8
-ROWS_A_CURVE = 12
-# Values of a direction that differ by no more, relative to the largest, are tied.
-TIED = 1e-12
-# Rows, evenly spaced, from pairs of which a variance is computed.
-SOME_ROWS = 400
 # Directions whose covariance at a site is closer to singular than this are not used.
 SINGULAR = 1e-10
 
@@ -344,66 +334,6 @@ def symmetric(matrix: Matrix) -> Matrix:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def spread_of_covariance(batches: Batches, sigma: Matrix, n_rows: int) -> Vector:
-    r"""Compute how far a site's covariance is from that of all sites.
-
-    Parameters
-    ----------
-    batches : callable
-        Returns batches of rows of the s variables, see `profile`.
-    sigma : ndarray of shape (s, s)
-        Covariance of all sites together.
-    n_rows : int
-        Number of rows of the site.
-
-    Returns
-    -------
-    ndarray of shape (3,)
-        :math:`n_i |R_i - I|^2` with :math:`R_i = \Sigma^{-1/2} S_i \Sigma^{-1/2}`, and
-        what it would be on average if the site's true covariance were equal,
-        :math:`\frac{n_i}{n_i - 2} (\frac1{n_i} \sum_l |z_l|^4 - |R_i|^2)` for the
-        whitened rows :math:`z_l` (Ledoit and Wolf 2004). The factor, for rows around
-        their own mean, is exact for normal rows and matters for small sites. Last, the
-        variance of the first number then, :math:`2 E \langle A_l, A_m \rangle^2` with
-        :math:`A_l = z_l z_l' - R_i`, over pairs of up to 400 rows. A site of up to two
-        rows adds nothing.
-    """
-    values, vectors = np.linalg.eigh(sigma)
-    kept = values > SINGULAR * max(values[-1], 0.0)
-    whitener = vectors[:, kept] / np.sqrt(values[kept])
-    fourth, start, step = 0.0, 0, -(-n_rows // SOME_ROWS)
-    scatter: Matrix = np.zeros((whitener.shape[1],) * 2)
-    some = []
-    for rows, _ in batches():
-        white = rows @ whitener
-        scatter += white.T @ white
-        fourth += float(((white**2).sum(axis=1) ** 2).sum())
-        some.append(white[-start % step :: step])
-        start += len(rows)
-    if n_rows <= 2:
-        return np.zeros(3)
-    scatter /= n_rows
-    far = n_rows * float(((scatter - np.eye(len(scatter))) ** 2).sum())
-    expected = fourth / n_rows - float((scatter**2).sum())
-    factor = n_rows / (n_rows - 2)
-    variance = factor**2 * _variance_of_spread(np.concatenate(some))
-    return np.array([far, factor * expected, variance])
-
-
-def _variance_of_spread(white: Matrix) -> float:
-    r"""Compute twice the mean of :math:`\langle A_l, A_m \rangle^2` over pairs of rows.
-
-    With :math:`A_l = z_l z_l' - R` these products are the squares of
-    :math:`z_l' z_m`, centred by rows and columns.
-    """
-    n_rows = len(white)
-    products = (white @ white.T) ** 2
-    products -= products.mean(axis=0)
-    products -= products.mean(axis=1, keepdims=True)
-    np.fill_diagonal(products, 0.0)
-    return 2.0 * float((products**2).sum()) / (n_rows * (n_rows - 1))
-
-
 def _share_moments(
     explained: float, freedom: float, n_rows: int, n_directions: int
 ) -> tuple[float, float, float]:
@@ -491,66 +421,8 @@ def _beyond(
     )
 
 
-def curves_of(reduced: Matrix) -> Matrix:
-    """Return orthonormal columns that span smooth functions of some directions.
-
-    Parameters
-    ----------
-    reduced : ndarray of shape (n_rows, n_directions)
-        Values of the directions in all rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_curves)
-        Centred columns. Functions are the directions themselves, polynomials of the
-        rank of each, and products of two, also squares, whose tails polynomials of the
-        rank do not reach.
-    """
-    n_rows, n_known = reduced.shape
-    if not n_known:
-        return np.zeros((n_rows, 0))
-    # Products of large numbers could overflow; columns are scaled below in any case.
-    reduced = reduced / np.maximum(np.abs(reduced).max(axis=0), np.finfo(float).tiny)
-    columns: list[Any] = [reduced]
-    degree = min(CURVE_DEGREE, n_rows // ROWS_A_CURVE)
-    if degree >= 2:
-        columns += [
-            # Equal values may differ by rounding, by how rows are read.
-            np.polynomial.legendre.legvander(_mid_ranks(np.round(one, 9)), degree)[
-                :, 1:
-            ]
-            for one in reduced.T
-        ]
-        columns += [
-            reduced[:, [a]] * reduced[:, [b]]
-            for a in range(n_known)
-            for b in range(a + 1)
-        ]
-    every = np.column_stack(columns)
-    every = every - every.mean(axis=0)
-    every /= np.maximum(np.sqrt((every**2).mean(axis=0)), np.finfo(float).tiny)
-    vectors, sizes, _ = np.linalg.svd(every, full_matrices=False)
-    return np.asarray(vectors[:, sizes > 1e-6 * max(sizes[0], 1e-300)])
-
-
 def _kronecker(left: Matrix, right: Matrix) -> Matrix:
     return np.asarray(np.kron(left, right), dtype=np.float64)
-
-
-def _mid_ranks(values: Vector) -> Vector:
-    """Rank values from -1 to 1, ties at the middle of their ranks.
-
-    Equal rows have equal values only up to rounding, which depends on their place.
-    """
-    order = np.argsort(values)
-    steps = np.diff(values[order])
-    apart = steps > TIED * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    group = np.concatenate([[0], np.cumsum(apart)]).astype(int)
-    counts = np.bincount(group)
-    middle = np.cumsum(counts) - counts / 2
-    ranks = np.empty(len(values))
-    ranks[order] = 2 * middle[group] / len(values) - 1
-    return ranks
 
 
 def _is_singular(spread: Matrix) -> bool:

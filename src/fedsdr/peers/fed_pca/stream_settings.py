@@ -15,7 +15,7 @@ from fedsdr.peers.fed_pca.private_updates import Privacy, private_update
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace
 from fedsdr.peers.fed_pca.updating import update
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 from fedsdr.solver import single_threaded_blas
 
 TREES = {"balanced": balanced_tree, "chain": chain_tree}

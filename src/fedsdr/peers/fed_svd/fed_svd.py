@@ -15,7 +15,7 @@ from fedsdr.peers.components import Components
 from fedsdr.peers.fed_svd.row_holder import Factors
 from fedsdr.peers.fed_svd.svd_run import masked_svd, random_seed
 from fedsdr.peers.fed_svd.svd_terms import SvdTerms
-from fedsdr.rows.memory_rows import Communication, group_by_site
+from fedsdr.rows.own_sites import Communication, group_by_site
 from fedsdr.solver import single_threaded_blas
 from fedsdr.transports import Transcript
 

@@ -15,7 +15,7 @@ from fedsdr.exceptions import (
     warn_user,
 )
 from fedsdr.method import Slices
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 from fedsdr.summaries import is_discrete, slice_labels
 from fedsdr.summaries.slicing import Response, dense_ranks
 from fedsdr.summaries.summary import centre

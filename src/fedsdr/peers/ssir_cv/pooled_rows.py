@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.peers.ssir_cv.cross_validation import Fold
-from fedsdr.rows.memory_rows import group_by_site
+from fedsdr.rows.own_sites import group_by_site
 from fedsdr.summaries import (
     Slices,
     Summary,

@@ -1,0 +1,167 @@
+"""Sites whose rows are all in the memory of one process, and sums over them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Matrix
+from fedsdr.exceptions import InputError
+from fedsdr.method import Variables
+from fedsdr.rows.memory_rows import MemoryRows
+
+
+@dataclass(frozen=True, slots=True)
+class Communication:
+    """Communication between sites that a fit needed, or would need.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of messages that every site had to answer; for ``protocol="sums"`` the
+        number of sums that each site would be asked for.
+    n_bytes : dict of str to int
+        Bytes that each site sent and received; for ``protocol="sums"``, where no
+        message is made, eight bytes for each number that a site adds.
+    """
+
+    rounds: int
+    n_bytes: dict[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class OwnSites:
+    """Sums over sites whose rows are in the memory of one process.
+
+    Parameters
+    ----------
+    rows : mapping of str to MemoryRows
+        Rows of each site, by its name.
+    variables : Variables
+        Names of the columns and type of the response.
+
+    Attributes
+    ----------
+    n_sums : int
+        Number of sums computed.
+    n_values : int
+        Number of values that each site contributed to them.
+    """
+
+    rows: Mapping[str, MemoryRows]
+    variables: Variables
+    n_sums: int = field(default=0, init=False)
+    n_values: int = field(default=0, init=False)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether columns must be rescaled before they are squared."""
+        return any(rows.measured.is_wide for rows in self.rows.values())
+
+    @property
+    def communication(self) -> Communication:
+        """Communication that the sums would need, at eight bytes per number."""
+        return Communication(self.n_sums, dict.fromkeys(self.rows, 8 * self.n_values))
+
+    def __call__(self, question: Any) -> Any:
+        """Add one sum over all sites.
+
+        Parameters
+        ----------
+        question : Question
+            The sum to compute.
+
+        Returns
+        -------
+        object
+            Sum over the sites.
+        """
+        self.n_sums += 1
+        self.n_values += question.n_values
+        total = None
+        for rows in self.rows.values():
+            value = question.compute(rows)
+            total = value if total is None else total + value
+        return total
+
+
+def split_sites(
+    X: Matrix, y: NDArray[Any], sites: Any, generator: np.random.Generator
+) -> dict[str, MemoryRows]:
+    """Group rows by site.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows of all sites.
+    y : ndarray of shape (n_rows,)
+        Responses.
+    sites : array-like of shape (n_rows,) or None
+        Label of the site of each row; None for one site.
+    generator : numpy.random.Generator
+        Generator from which every site gets its own generator.
+
+    Returns
+    -------
+    dict of str to MemoryRows
+        Rows of each site by its name, in the order of the labels.
+    """
+    groups = group_by_site(sites, len(y))
+    if len(groups) == 1:
+        parts = {"only": MemoryRows(X, y, generator, groups[0][0])}
+    else:
+        own = generator.spawn(len(groups))
+        parts = {
+            str(label): MemoryRows(X[rows], y[rows], one, label)
+            for (label, rows), one in zip(groups, own, strict=True)
+        }
+    for part in parts.values():
+        part.check_values()
+    return parts
+
+
+def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Find which rows belong to which site.
+
+    Parameters
+    ----------
+    sites : array-like of shape (n_rows,) or None
+        Label of the site of each row; None for one site.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    list of tuple (label, rows)
+        Label (None for the only site) and ascending row numbers, sorted by label.
+    """
+    if sites is None:
+        return [(None, np.arange(n_rows))]
+    if isinstance(sites, str):
+        raise InputError(
+            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
+        )
+    labels = np.asarray(sites)
+    if labels.ndim != 1 or len(labels) != n_rows:
+        raise InputError(
+            f"sites must give one label for each of the {n_rows} rows, got shape "
+            f"{labels.shape}"
+        )
+    if pd.isna(labels).any():
+        raise InputError(
+            f"sites has {int(pd.isna(labels).sum())} missing label(s): every row must "
+            "belong to a site"
+        )
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InputError(
+            "sites mixes labels of different types, such as text and numbers"
+        ) from error
+    return [
+        (name, np.flatnonzero(codes == code))
+        for code, name in enumerate(names.tolist())
+    ]
