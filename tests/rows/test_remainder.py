@@ -6,7 +6,7 @@ import pytest
 from fedsdr.method import Terms
 from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
-from fedsdr.summaries.curves import curves_of
+from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.kernels import rank_polynomials
 from fedsdr.summaries.remainder import N_REST, remainder
 

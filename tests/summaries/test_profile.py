@@ -15,7 +15,7 @@ from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
 from fedsdr.summaries.covariance_spread import spread_of_covariance
-from fedsdr.summaries.curves import _mid_ranks
+from fedsdr.summaries.direction_curves import _mid_ranks
 from fedsdr.summaries.profile import (
     Common,
     PooledCovariance,

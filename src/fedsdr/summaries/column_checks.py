@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.summaries.curves import curves_of
+from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.profile import SINGULAR
 from fedsdr.summaries.slicing import Weights

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.summaries.curves import curves_of
+from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.summaries.curves import curves_of
+from fedsdr.summaries.direction_curves import curves_of
 
 #: Returns batches of centred rows of all columns, with the values of functions of y.
 AllColumns = Callable[[], Iterable[tuple[Matrix, Matrix]]]
