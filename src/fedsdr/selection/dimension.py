@@ -13,6 +13,10 @@ from fedsdr.estimation.directions import leading_directions
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries import Summary
 
+# Factors of log N in the evidence that a direction needs: the first one, further ones,
+# and those that BIC on the whole kernel does not choose.
+FIRST_DOUBT, DOUBT, DOUBT_IF_FEWER = 0.5, 0.25, 1.5
+
 
 def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
     """Return the most frequent choice of the sites.
@@ -60,14 +64,15 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` if BIC
     on the whole kernel chooses fewer directions: as in eq2.14a, where K directions have
     the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. The first
-    direction is tested like the second, because it is never left out. See `judge` for
+    direction needs :math:`2 (\log d + \frac12 \log N)`: it is never left out, and on
+    noise nothing but this test says that there is none. See `judge` for
     the second condition, and `judge_contrast` for the kernel of pairs, whose noise
     floor is zero.
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
-    doubt = 1.5 if by_bic < k else 0.25
+    doubt = DOUBT_IF_FEWER if by_bic < k else FIRST_DOUBT if k == 1 else DOUBT
     needed = needed_evidence(k, d, n, doubt)
     eigenvalue = 0.0
     if active.size >= k:
