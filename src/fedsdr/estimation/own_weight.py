@@ -32,6 +32,28 @@ def own_weight(total: Summary, direction: Matrix) -> float:
     m = total.n_sites
     if m < 2 or not total.linear.shape[1] or total.noise_floor <= 0.0:
         return 1.0
+    shared, apart = signals_over_noise(total, direction)
+    return float(np.clip(max(apart / (1 + apart), (shared / m - 1) / 4), 0.0, 1.0))
+
+
+def signals_over_noise(total: Summary, direction: Matrix) -> tuple[float, float]:
+    """Compare what a direction explains with noise, in common and apart.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over two sites or more, with linear sums.
+    direction : ndarray of shape (n_features, 1)
+        A direction.
+
+    Returns
+    -------
+    shared : float
+        Signal of the means that sites have in common, over its noise.
+    apart : float
+        The same for each of the m - 1 contrasts of sites, at least 0.
+    """
+    m = total.n_sites
     spread = float((direction.T @ total.sigma @ direction)[0, 0])
     every = float((direction.T @ total.kernel @ direction)[0, 0]) / spread
     common = float(((direction.T @ total.linear) ** 2).sum()) / spread
@@ -39,4 +61,4 @@ def own_weight(total: Summary, direction: Matrix) -> float:
     floor = total.noise_floor / m
     shared = common / floor - 1.0
     apart = max((every - common) / (floor * (m - 1)) - 1.0, 0.0)
-    return float(np.clip(max(apart / (1 + apart), (shared / m - 1) / 4), 0.0, 1.0))
+    return float(shared), float(apart)

@@ -385,7 +385,10 @@ def estimate_by_site(
 
     fit, basis, kept, n_asked = fit_on(support, left)
     if prune and differ > DIFFERENT and left - n_asked >= limit:
-        missed = _missed(total, sites.remainder(support, basis))
+        # The last direction may have some of its variables only: beside the others
+        # each of them is seen, beside a part of the direction itself hardly.
+        others = basis[:, : max(basis.shape[1] - 1, 1)]
+        missed = _missed(total, sites.remainder(support, others))
         wider = np.union1d(support[kept], missed)
         if not np.array_equal(wider, support[kept]):
             again = fit_on(wider, left - n_asked)
@@ -409,11 +412,15 @@ def estimate_by_site(
 
 
 def _missed(total: Summary, sums: Vector) -> Index:
-    """Return the variables that y depends on beside the directions, strongest first."""
+    r"""Return variables that y may depend on beside directions, strongest first.
+
+    Their evidence exceeds :math:`2 \log d`, as the largest of d noise variables seldom
+    does; it need not be that of a direction, because K and variables are tested again.
+    """
     found, (floor, freedom, squared) = np.split(sums, [total.n_features])
     if floor <= 0.0 or squared <= 0.0:
         return np.empty(0, dtype=np.intp)
-    needed = needed_evidence(2, total.n_features, total.n_rows)
+    needed = 2.0 * float(np.log(max(total.n_features, 2)))
     evidence = np.array(
         [
             judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence

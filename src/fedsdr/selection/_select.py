@@ -9,7 +9,7 @@ from fedsdr.estimation.directions import (
     add_missed_variables,
     leading_directions,
 )
-from fedsdr.estimation.own_weight import own_weight
+from fedsdr.estimation.own_weight import own_weight, signals_over_noise
 from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
@@ -39,6 +39,10 @@ MANY_MORE = 5
 # Noise variables among the additions of a fit, and what a further selection must gain,
 # see `select_again`: with a weak signal a missed variable costs as much as a false one.
 STRONG, WEAK = (ADDITIONS, CLEARLY), (1.0, 0.0)
+# Weight of the sites' own kernels while variables are selected for a strong signal.
+SELECTING = 0.5
+# Signal of the sites' own, relative to that in common, from which they keep theirs.
+OWN_SIGNAL = 0.25
 # Number of variables on which a strong signal is judged.
 CLEAREST = 20
 
@@ -65,7 +69,8 @@ def select(
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:
         evidence = evidence.by_response()
-    evidence = evidence.mixed(own)
+    weight = selecting_weight(evidence.total, own, method)
+    evidence = evidence.mixed(weight)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
     weak = False
@@ -93,7 +98,7 @@ def select(
         chosen = solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
-        additions, clearly = STRONG if own >= 1.0 else WEAK
+        additions, clearly = STRONG if weight >= 1.0 else WEAK
         known_before = add_missed_variables(total, solution.active, k, additions)
         support = select_again(total, known_before, k, clearly)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
@@ -170,11 +175,62 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
     return own, by_response, any(accepted for *_, accepted in found)
 
 
+def selecting_weight(total: Summary, own: float, method: Method) -> float:
+    r"""Choose the weight of the sites' own kernels for the selection alone.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    own : float
+        Weight for the estimation, see `choose_own`.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    float
+        The same weight if it is below 1 or given; otherwise :math:`\frac12`, unless
+        sites have a direction of their own.
+
+    Notes
+    -----
+    For the first direction of a strong signal the noise of m sites is harmless, so its
+    weight is 1. It is not harmless for a weaker second one: with half the weight the
+    noise floor is :math:`(m + 1) / 2m` times as large, and what sites have in common
+    stays as it is. What they have of their own is halved as well. So the weight stays 1
+    if the strongest direction of :math:`T - L L' / N^2` is more than noise, and its
+    signal there more than a quarter of that in :math:`L L' / N^2`: as where links
+    differ between sites. Directions and K are estimated with the weight 1 all the same.
+    """
+    kernel = method.kernel
+    given = not isinstance(kernel, Smooth) or kernel.own is not None
+    selects = method.whitens_by_site and isinstance(method.penalty, Universal)
+    if own < 1.0 or given or not selects:
+        return own
+    if total.n_sites < 2 or not total.linear.shape[1]:
+        return own
+    apart = total.apart()
+    solution = _sparse_direction(apart, method)
+    if not _is_clear(judge_direction(apart, solution, 1), total.n_features):
+        return SELECTING
+    part = apart.subset(solution.active)
+    direction = leading_directions(part.sigma, part.kernel, 1)[0]
+    shared, own_signal = signals_over_noise(total.subset(solution.active), direction)
+    if (total.n_sites - 1) * own_signal > OWN_SIGNAL * shared:
+        return own
+    return SELECTING
+
+
 def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
-    rho = _testing_penalty(total, method)
-    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+    solution = _sparse_direction(total, method)
     return _is_clear(judge_direction(total, solution, 1), total.n_features)
+
+
+def _sparse_direction(total: Summary, method: Method) -> Solution:
+    rho = _testing_penalty(total, method)
+    return solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
 
 
 def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
