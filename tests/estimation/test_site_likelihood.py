@@ -444,6 +444,17 @@ def test_variables_beside_the_directions_are_found(seed: int) -> None:
     assert sites.n_profiles <= 24
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sites_are_asked_beside_all_directions_but_the_last(seed: int) -> None:
+    """A part of the last direction would hide what is missing of it."""
+    sites = sites_of_other_scales(seed)
+    found = sites.estimate(support=np.array([0, 1, 2, 7]))
+    asked = [one.basis for one in sites.asked if isinstance(one, RemainderOf)]
+    assert [basis.shape[1] for basis in asked] == [1]
+    assert set(found.support.tolist()) >= {0, 1, 2, 3}
+    assert found.directions.shape[1] == 2
+
+
 def test_a_given_penalty_adds_no_variables() -> None:
     sites = sites_of_other_scales(0)
     found = sites.estimate(support=np.array([0, 1, 7]), prune=False)

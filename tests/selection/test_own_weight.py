@@ -8,7 +8,14 @@ import pytest
 
 from fedsdr import FedSSIR, WeakSignalWarning
 from fedsdr.method import Method, Slices, Smooth
-from fedsdr.selection._select import choose_own, own_weight
+from fedsdr.selection.own_weight import (
+    SELECTING,
+    choose_own,
+    own_weight,
+    selecting_weight,
+    signals_over_noise,
+)
+from fedsdr.simulate.covariates import draw_autoregressive
 from fedsdr.summaries import Summary, summarize
 
 
@@ -103,6 +110,56 @@ def test_sites_of_different_sizes_have_functions_in_common() -> None:
     assert (total.linear**2).sum() / total.n_rows > 0.75 * total.between[0, 0]
 
 
+def test_noise_has_no_signal_in_common_or_apart() -> None:
+    found = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        parts = []
+        for _ in range(6):
+            X = rng.normal(size=(50, 1))
+            parts.append(summarize(X, rng.normal(size=50), kernel=Smooth()))
+        found.append(signals_over_noise(sum(parts), np.ones((1, 1))))
+    shared, apart = np.mean(found, axis=0)
+    assert shared == pytest.approx(0.0, abs=0.15)
+    # Negative ones are counted as zero.
+    assert 0.0 < apart < 0.3
+
+
+# --- the weight of the selection ------------------------------------------------------
+
+
+def test_a_strong_signal_in_common_is_selected_with_half_the_weight() -> None:
+    total = sum(site_sums(0, 10, 100, 0.2))
+    assert selecting_weight(total, 1.0, Method()) == SELECTING
+
+
+def test_sites_with_links_of_their_own_keep_the_weight() -> None:
+    for seed in range(5):
+        total = sum(site_sums(seed, 10, 100, 0.2, flip=True))
+        assert selecting_weight(total, 1.0, Method()) == 1.0
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Method(kernel=Smooth(own=1.0)),
+        Method(kernel="slices"),
+        Method(refit="pooled"),
+        Method(penalty=0.1),
+    ],
+)
+def test_where_a_weight_or_way_is_given_it_is_kept(method: Method) -> None:
+    total = sum(site_sums(0, 10, 100, 0.2))
+    assert selecting_weight(total, 1.0, method) == 1.0
+
+
+def test_weights_below_one_and_single_sites_are_kept() -> None:
+    total = sum(site_sums(0, 10, 100, 0.2))
+    assert selecting_weight(total, 0.3, Method()) == 0.3
+    (one,) = site_sums(0, 1, 100, 0.2)
+    assert selecting_weight(one, 1.0, Method()) == 1.0
+
+
 # --- mixed kernels --------------------------------------------------------------------
 
 
@@ -175,3 +232,19 @@ def test_weak_links_over_many_small_sites_are_found() -> None:
             found[own] += chosen == {0, 1}
     assert found[None] >= 4
     assert found[1.0] <= 1
+
+
+def test_a_weak_second_direction_is_found_beside_a_strong_first_one() -> None:
+    """With the noise of all sites it is missed, or one of its variables."""
+    found = {None: 0, 1.0: 0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = draw_autoregressive(rng, 600, 100, 0.5)
+        first, second = X[:, :3].sum(axis=1), X[:, 3:5].sum(axis=1)
+        y = first / (0.5 + (second + 1.5) ** 2) + 0.5 * rng.normal(size=600)
+        for own in found:
+            model = FedSSIR(kernel=Smooth(own=own))
+            model.fit(X, y, sites=np.arange(600) % 10)
+            found[own] += bool(model.n_directions_ == 2 and model.support_[:5].all())
+    assert found[None] >= 10
+    assert found[None] >= found[1.0] + 2

@@ -11,7 +11,7 @@ from fedsdr.estimation.alarms import (
     warn_of_covariances,
     warn_of_findings,
 )
-from fedsdr.estimation.direction_test import judge, needed_evidence
+from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
@@ -90,7 +90,10 @@ def estimate_by_site(
 
     fit, basis, kept, n_asked = yield from fit_on(support, left)
     if prune and differ > DIFFERENT and left - n_asked >= limit:
-        sums: Vector = yield frame.remainder_of(support, basis)
+        # The last direction may have some of its variables only: beside the others
+        # each of them is seen, beside a part of the direction itself hardly.
+        others = basis[:, : max(basis.shape[1] - 1, 1)]
+        sums: Vector = yield frame.remainder_of(support, others)
         beside, rest = sums[:-N_REST][frame.usable], sums[-N_REST:]
         wider = np.union1d(support[kept], _missed(total, beside, rest))
         if not np.array_equal(wider, support[kept]):
@@ -187,11 +190,15 @@ def _usual_variances(spread: Vector) -> Vector:
 
 
 def _missed(total: Summary, found: Vector, rest: Vector) -> Index:
-    """Return the variables that y depends on beside the directions, strongest first."""
+    r"""Return variables that y may depend on beside directions, strongest first.
+
+    Their evidence exceeds :math:`2 \log d`, as the largest of d noise variables seldom
+    does; it need not be that of a direction, because K and variables are tested again.
+    """
     floor, freedom, squared = rest
     if floor <= 0.0 or squared <= 0.0:
         return np.empty(0, dtype=np.intp)
-    needed = needed_evidence(2, total.n_features, total.n_rows)
+    needed = 2.0 * float(np.log(max(total.n_features, 2)))
     evidence = np.array(
         [
             judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence

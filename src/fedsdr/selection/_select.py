@@ -1,46 +1,50 @@
 """Choose the dimension and the penalty, and select variables."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Vector
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import (
     ADDITIONS,
     add_missed_variables,
-    leading_directions,
 )
 from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Auto, Bic, Method, Smooth, Universal, Votes
+from fedsdr.method import Auto, Bic, Method, Universal, Votes
 from fedsdr.questions import Asking
 from fedsdr.selection.dimension import (
     add_directions,
     elect_dimension,
-    judge_direction,
 )
 from fedsdr.selection.evidence import Evidence, Selection, Table
+from fedsdr.selection.own_weight import (
+    choose_own,
+    selecting_weight,
+    testing_penalty,
+)
 from fedsdr.selection.penalties import (
     solve_given,
     solve_universal,
     solve_validated,
-    universal_penalty,
 )
 from fedsdr.selection.second_selection import (
     CLEARLY,
     add_hidden_directions,
     select_again,
 )
-from fedsdr.solver import Solution, penalty_max, solve
 from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
+
+if TYPE_CHECKING:
+    from fedsdr.solver import Solution
 
 # Number of further variables, found by a score, that no noise has.
 MANY_MORE = 5
 # Noise variables among the additions of a fit, and what a further selection must gain,
 # see `select_again`: with a weak signal a missed variable costs as much as a false one.
 STRONG, WEAK = (ADDITIONS, CLEARLY), (1.0, 0.0)
-# Number of variables on which a strong signal is judged.
-CLEAREST = 20
 
 
 def select(
@@ -70,7 +74,8 @@ def select(
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:
         evidence = evidence.by_response()
-    evidence = evidence.mixed(own)
+    weight = selecting_weight(evidence.total, own, method)
+    evidence = evidence.mixed(weight)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
     weak = False
@@ -80,7 +85,7 @@ def select(
     by_bic = bic_choice(spectrum, total.n_rows, limit)
     known: Solution | None = None
     if isinstance(rule, Auto):
-        rho = _testing_penalty(total, method)
+        rho = testing_penalty(total, method)
         known, tests = add_directions(total, rho, by_bic, limit, method.tol)
         k, table = known.n_directions, _test_table(tests, rho)
         weak = not (tests[0].accepted if clear is None else clear)
@@ -98,7 +103,7 @@ def select(
         chosen = yield from solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
-        additions, clearly = STRONG if own >= 1.0 else WEAK
+        additions, clearly = STRONG if weight >= 1.0 else WEAK
         known_before = add_missed_variables(total, solution.active, k, additions)
         support = select_again(total, known_before, k, clearly)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
@@ -112,119 +117,6 @@ def select(
         _warn_if_lowered(chosen)
         _warn_if_weak(total, weak=weak)
     return Selection(solution, (*table, *chosen.table), own, weak, support, by_response)
-
-
-def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None]:
-    """Choose the weight of the sites' own kernels beside that of their common means.
-
-    Parameters
-    ----------
-    total : Summary
-        Sums over all sites, columns on a common scale.
-    method : Method
-        Parameters of the fit.
-
-    Returns
-    -------
-    own : float
-        Weight for `Summary.mixed`.
-    by_response : bool
-        Whether common means are taken of y itself, see `Summary.by_response`.
-    clear : bool or None
-        Whether the first direction is more than noise for the sites' own kernels or for
-        that of common means; None if only the former were considered. A mixture has
-        been fitted to the direction that it would be tested on.
-
-    Notes
-    -----
-    A strong signal is judged on the variables that move most with y. What sites have of
-    their own is kept wherever it is more than noise, in any direction: a direction
-    whose link differs between sites would be lost in common means. For a weak signal,
-    eq2.10 is solved with the sites' own kernels and with the kernels of common means,
-    of the rank of y and of y itself, and the direction with most evidence decides.
-    """
-    kernel = method.kernel
-    given = kernel.own if isinstance(kernel, Smooth) else 1.0
-    if given is not None:
-        return float(given), False, None
-    if total.n_sites < 2 or not total.linear.shape[1]:
-        return 1.0, False, None
-    moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
-    part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
-    own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
-    if own >= 1.0 or _has_direction(total.apart(), method):
-        return 1.0, False, None
-    found: list[tuple[float, float, bool, bool]] = []
-    kernels = ((1.0, False), (0.0, False), (0.0, True))
-    for weight, by_response in kernels:
-        every = total.by_response() if by_response else total
-        mixed = every.mixed(weight)
-        rho = _testing_penalty(mixed, method)
-        solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
-        if not solution.active.size:
-            continue
-        test = judge_direction(mixed, solution, 1)
-        part = mixed.subset(solution.active)
-        direction = leading_directions(part.sigma, part.kernel, 1)[0]
-        own = own_weight(every.subset(solution.active), direction)
-        accepted = _is_clear(test, total.n_features, len(kernels))
-        found.append((test.evidence, own, by_response, accepted))
-    if not found:
-        return own, False, False
-    _, own, by_response, _ = max(found)
-    return own, by_response, any(accepted for *_, accepted in found)
-
-
-def own_weight(total: Summary, direction: Matrix) -> float:
-    r"""Choose the weight of the sites' own kernels from what a direction explains.
-
-    Parameters
-    ----------
-    total : Summary
-        Sums over all sites, with linear sums.
-    direction : ndarray of shape (n_features, 1)
-        A direction that carries the signal.
-
-    Returns
-    -------
-    float
-        Weight w for `Summary.mixed`.
-
-    Notes
-    -----
-    Along the direction, let :math:`s_1` be the signal over noise of the common means
-    and :math:`s_2` that of the sites' deviations from them. The best weight of a part
-    in a quadratic form is s / (1 + s), hence :math:`w = s_2 / (1 + s_2)`. If the signal
-    is much stronger than the noise of all m sites together, that noise is harmless, and
-    :math:`w = (s_1 / m - 1) / 4`, where larger, keeps what sites have of their own.
-    """
-    m = total.n_sites
-    if m < 2 or not total.linear.shape[1] or total.noise_floor <= 0.0:
-        return 1.0
-    spread = float((direction.T @ total.sigma @ direction)[0, 0])
-    every = float((direction.T @ total.kernel @ direction)[0, 0]) / spread
-    common = float(((direction.T @ total.linear) ** 2).sum()) / spread
-    common /= total.n_rows**2
-    floor = total.noise_floor / m
-    shared = common / floor - 1.0
-    apart = max((every - common) / (floor * (m - 1)) - 1.0, 0.0)
-    return float(np.clip(max(apart / (1 + apart), (shared / m - 1) / 4), 0.0, 1.0))
-
-
-def _has_direction(total: Summary, method: Method) -> bool:
-    """Tell whether a sparse direction of a kernel is more than noise."""
-    rho = _testing_penalty(total, method)
-    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
-    return _is_clear(judge_direction(total, solution, 1), total.n_features)
-
-
-def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
-    """Tell whether a direction passes, although the best was searched for.
-
-    It is the best of several kernels, and of all sets of as many variables.
-    """
-    searched = np.log(n_kernels) + (test.n_selected - 1) * np.log(n_features)
-    return test.accepted and test.evidence > test.needed + 2 * searched
 
 
 def _warn_if_lowered(chosen: Selection) -> None:
@@ -247,14 +139,6 @@ def _warn_if_weak(total: Summary, *, weak: bool) -> None:
             "average); do not rely on the selection",
             WeakSignalWarning,
         )
-
-
-def _testing_penalty(total: Summary, method: Method) -> float:
-    """Choose the penalty of the fits on which directions are tested."""
-    rho = method.penalty
-    if not isinstance(rho, float):
-        rho = universal_penalty(total.n_features, total.n_rows)
-    return float(min(rho, 0.95 * penalty_max(total.kernel)))
 
 
 def _check_rank(spectrum: Vector, wanted: object) -> None:

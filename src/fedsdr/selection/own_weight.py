@@ -1,0 +1,226 @@
+"""How much weight the sites' own kernels have beside the kernel of common means."""
+
+import numpy as np
+
+from fedsdr.arrays import Matrix
+from fedsdr.estimation.direction_test import DimensionTest
+from fedsdr.estimation.directions import leading_directions
+from fedsdr.method import Method, Smooth, Universal
+from fedsdr.selection.dimension import judge_direction
+from fedsdr.selection.penalties import universal_penalty
+from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.summaries.summary import Summary
+
+# Weight of the sites' own kernels while variables are selected for a strong signal.
+SELECTING = 0.5
+# Signal of the sites' own, relative to that in common, from which they keep theirs.
+OWN_SIGNAL = 0.25
+# Number of variables on which a strong signal is judged.
+CLEAREST = 20
+
+
+def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None]:
+    """Choose the weight of the sites' own kernels beside that of their common means.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    own : float
+        Weight for `Summary.mixed`.
+    by_response : bool
+        Whether common means are taken of y itself, see `Summary.by_response`.
+    clear : bool or None
+        Whether the first direction is more than noise for the sites' own kernels or for
+        that of common means; None if only the former were considered. A mixture has
+        been fitted to the direction that it would be tested on.
+
+    Notes
+    -----
+    A strong signal is judged on the variables that move most with y. What sites have of
+    their own is kept wherever it is more than noise, in any direction: a direction
+    whose link differs between sites would be lost in common means. For a weak signal,
+    eq2.10 is solved with the sites' own kernels and with the kernels of common means,
+    of the rank of y and of y itself, and the direction with most evidence decides.
+    """
+    kernel = method.kernel
+    given = kernel.own if isinstance(kernel, Smooth) else 1.0
+    if given is not None:
+        return float(given), False, None
+    if total.n_sites < 2 or not total.linear.shape[1]:
+        return 1.0, False, None
+    moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
+    part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
+    own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
+    if own >= 1.0 or _has_direction(total.apart(), method):
+        return 1.0, False, None
+    found: list[tuple[float, float, bool, bool]] = []
+    kernels = ((1.0, False), (0.0, False), (0.0, True))
+    for weight, by_response in kernels:
+        every = total.by_response() if by_response else total
+        mixed = every.mixed(weight)
+        rho = testing_penalty(mixed, method)
+        solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
+        if not solution.active.size:
+            continue
+        test = judge_direction(mixed, solution, 1)
+        part = mixed.subset(solution.active)
+        direction = leading_directions(part.sigma, part.kernel, 1)[0]
+        own = own_weight(every.subset(solution.active), direction)
+        accepted = _is_clear(test, total.n_features, len(kernels))
+        found.append((test.evidence, own, by_response, accepted))
+    if not found:
+        return own, False, False
+    _, own, by_response, _ = max(found)
+    return own, by_response, any(accepted for *_, accepted in found)
+
+
+def selecting_weight(total: Summary, own: float, method: Method) -> float:
+    r"""Choose the weight of the sites' own kernels for the selection alone.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    own : float
+        Weight for the estimation, see `choose_own`.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    float
+        The same weight if it is below 1 or given; otherwise :math:`\frac12`, unless
+        sites have a direction of their own.
+
+    Notes
+    -----
+    For the first direction of a strong signal the noise of m sites is harmless, so its
+    weight is 1. It is not harmless for a weaker second one: with half the weight the
+    noise floor is :math:`(m + 1) / 2m` times as large, and what sites have in common
+    stays as it is. What they have of their own is halved as well. So the weight stays 1
+    if the strongest direction of :math:`T - L L' / N^2` is more than noise, and its
+    signal there more than a quarter of that in :math:`L L' / N^2`: as where links
+    differ between sites. Directions and K are estimated with the weight 1 all the same.
+    """
+    kernel = method.kernel
+    given = not isinstance(kernel, Smooth) or kernel.own is not None
+    selects = method.whitens_by_site and isinstance(method.penalty, Universal)
+    if own < 1.0 or given or not selects:
+        return own
+    if total.n_sites < 2 or not total.linear.shape[1]:
+        return own
+    apart = total.apart()
+    solution = _sparse_direction(apart, method)
+    if not _is_clear(judge_direction(apart, solution, 1), total.n_features):
+        return SELECTING
+    part = apart.subset(solution.active)
+    direction = leading_directions(part.sigma, part.kernel, 1)[0]
+    shared, own_signal = signals_over_noise(total.subset(solution.active), direction)
+    if (total.n_sites - 1) * own_signal > OWN_SIGNAL * shared:
+        return own
+    return SELECTING
+
+
+def own_weight(total: Summary, direction: Matrix) -> float:
+    r"""Choose the weight of the sites' own kernels from what a direction explains.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, with linear sums.
+    direction : ndarray of shape (n_features, 1)
+        A direction that carries the signal.
+
+    Returns
+    -------
+    float
+        Weight w for `Summary.mixed`.
+
+    Notes
+    -----
+    Along the direction, let :math:`s_1` be the signal over noise of the common means
+    and :math:`s_2` that of the sites' deviations from them. The best weight of a part
+    in a quadratic form is s / (1 + s), hence :math:`w = s_2 / (1 + s_2)`. If the signal
+    is much stronger than the noise of all m sites together, that noise is harmless, and
+    :math:`w = (s_1 / m - 1) / 4`, where larger, keeps what sites have of their own.
+    """
+    m = total.n_sites
+    if m < 2 or not total.linear.shape[1] or total.noise_floor <= 0.0:
+        return 1.0
+    shared, apart = signals_over_noise(total, direction)
+    return float(np.clip(max(apart / (1 + apart), (shared / m - 1) / 4), 0.0, 1.0))
+
+
+def signals_over_noise(total: Summary, direction: Matrix) -> tuple[float, float]:
+    """Compare what a direction explains with noise, in common and apart.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over two sites or more, with linear sums.
+    direction : ndarray of shape (n_features, 1)
+        A direction.
+
+    Returns
+    -------
+    shared : float
+        Signal of the means that sites have in common, over its noise.
+    apart : float
+        The same for each of the m - 1 contrasts of sites, at least 0.
+    """
+    m = total.n_sites
+    spread = float((direction.T @ total.sigma @ direction)[0, 0])
+    every = float((direction.T @ total.kernel @ direction)[0, 0]) / spread
+    common = float(((direction.T @ total.linear) ** 2).sum()) / spread
+    common /= total.n_rows**2
+    floor = total.noise_floor / m
+    shared = common / floor - 1.0
+    apart = max((every - common) / (floor * (m - 1)) - 1.0, 0.0)
+    return float(shared), float(apart)
+
+
+def testing_penalty(total: Summary, method: Method) -> float:
+    """Choose the penalty of the fits on which directions are tested.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    float
+        Penalty, small enough to select something.
+    """
+    rho = method.penalty
+    if not isinstance(rho, float):
+        rho = universal_penalty(total.n_features, total.n_rows)
+    return float(min(rho, 0.95 * penalty_max(total.kernel)))
+
+
+def _has_direction(total: Summary, method: Method) -> bool:
+    """Tell whether a sparse direction of a kernel is more than noise."""
+    solution = _sparse_direction(total, method)
+    return _is_clear(judge_direction(total, solution, 1), total.n_features)
+
+
+def _sparse_direction(total: Summary, method: Method) -> Solution:
+    rho = testing_penalty(total, method)
+    return solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+
+
+def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
+    """Tell whether a direction passes, although the best was searched for.
+
+    It is the best of several kernels, and of all sets of as many variables.
+    """
+    searched = np.log(n_kernels) + (test.n_selected - 1) * np.log(n_features)
+    return test.accepted and test.evidence > test.needed + 2 * searched
