@@ -28,8 +28,13 @@ FIRST_SIZE = 40
 ENTERING = 10
 MOST_SPARE = 60
 MAX_ROUNDS = 60
-# Relative gap of the restricted problems, as a share of the tolerance, and at most.
-INNER = 0.2
+# Where the rows can be searched, that begins after so many rounds, or if more variables
+# than that are outside.
+FEW_ROUNDS = 3
+HOPELESS = 50
+# Relative gap of the restricted problems, as a share of the tolerance, and at most
+# where their dual point is to be continued.
+INNER = 0.1
 INNER_MOST = 1e-6
 # Violations below this, relative to the penalty, are rounding.
 NEGLIGIBLE = 1e-9
@@ -40,10 +45,15 @@ FIRST_ROWS = 800
 MORE_ROWS = 200
 PATIENCE = 12
 PROGRESS = 0.9
+# Share of the largest violation that makes a row of Z enter the search, and share of
+# its rows that must be busy, or the others leave.
+RELEVANT = 0.1
+IDLE = 0.8
 # Share of the largest weight that makes a row of the search enter the set, and checks
 # between two such looks.
 WANTED = 1e-3
-LOOK_EVERY = 4
+LOOK_EVERY = 3
+MOST_WANTED = 15
 # Variables up to which the dense solver is the last resort.
 WRITTEN_OUT = 1500
 
@@ -111,6 +121,8 @@ class _ColumnWork:
         self.n_iter = 0
         self.active: Indices = np.empty(0, dtype=np.intp)
         self.is_exact = False
+        # Whether a search in the space of the rows has taken over.
+        self.searches = False
 
     dual: tuple[ImplicitDual | None, BoxCheck | None]
 
@@ -135,7 +147,9 @@ class _ColumnWork:
 
     def solve(self, active: Indices) -> None:
         """Solve on a set that holds the present support."""
-        inner_tol = min(INNER * self.tol, INNER_MOST)
+        inner_tol = INNER * self.tol
+        if not self.searches:
+            inner_tol = min(inner_tol, INNER_MOST)
         problem = self.source.restricted(active, self.n_directions, self.penalty)
         found = solve_working_set(
             problem, inner_tol, self.max_iter, None, clock=self.clock, warns=False
@@ -169,8 +183,7 @@ class _ColumnWork:
 
     def complete(self) -> None:
         """Let variables in until the completion is in the box, or does not help."""
-        settled = 0
-        for _ in range(MAX_ROUNDS):
+        for n_rounds in range(MAX_ROUNDS):
             dual = self.schur()
             check = self.offer(dual)
             if not self.is_done and not (check.blame > NEGLIGIBLE).any():
@@ -178,16 +191,14 @@ class _ColumnWork:
                 check = self.offer(self.schur((1.0 + dual.used_share) / 2))
             if self.is_done:
                 return
-            before = self.support
             entering = self.suspicious(check.blame)
             if not entering.size:
                 entering = self.suspicious(check.worst)
-            settled = settled + 1 if entering.size else settled + 2
-            if settled > 2 and self.source.has_row_space or not entering.size:
+            n_bad = (check.blame > NEGLIGIBLE).sum()
+            is_hopeless = n_bad > HOPELESS or n_rounds >= FEW_ROUNDS or not n_bad
+            if not entering.size or (is_hopeless and self.source.has_row_space):
                 return
             self.solve(self.next_set(entering, check.blame))
-            if not np.array_equal(before, self.support):
-                settled = 0
 
     def suspicious(self, blame: Vector) -> Indices:
         """Find the variables outside the set that are worst."""
@@ -243,6 +254,7 @@ class _ColumnWork:
 
 def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
     """Search for a dual point in the space of the rows."""
+    work.searches = True
     search, check = _begin_search(work, space)
     best, waited, n_checks = work.gap, 0, 0
     while not work.is_done and waited < PATIENCE:
@@ -256,15 +268,28 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
             waited += 1
         if work.is_done:
             return
-        if n_checks % LOOK_EVERY == 0 and _take_wanted(work, search):
-            search.add_rows(work.support, work.support, work.pi)
+        looks = n_checks % LOOK_EVERY == 0
+        changed = looks and _take_wanted(work, search)
+        rows = _next_rows(search, check, drops=looks)
+        if changed:
+            rows = np.union1d(rows, work.support).astype(np.intp)
+            search.change_rows(rows, work.support, work.pi)
             waited = 0
-        score = check.worst.copy()
-        score[search.rows] = 0.0
-        order = np.argsort(-score)[:MORE_ROWS]
-        entering = order[score[order] > 0.0]
-        if entering.size:
-            search.add_rows(entering)
+        elif not np.array_equal(rows, search.rows):
+            rows = np.union1d(rows, work.support).astype(np.intp)
+            search.change_rows(rows)
+
+
+def _next_rows(search: RowSearch, check: BoxCheck, *, drops: bool) -> Indices:
+    """Let rows in that are outside the box, and drop those that are far inside."""
+    score = check.worst.copy()
+    score[search.rows] = 0.0
+    order = np.argsort(-score)[:MORE_ROWS]
+    entering = order[score[order] > RELEVANT * check.worst.max(initial=0.0)]
+    kept = search.rows
+    if drops and (busy := search.busy_rows()).size < IDLE * kept.size:
+        kept = busy
+    return np.union1d(kept, entering).astype(np.intp)
 
 
 def _begin_search(work: _ColumnWork, space: RowSpace) -> tuple[RowSearch, BoxCheck]:
@@ -276,20 +301,23 @@ def _begin_search(work: _ColumnWork, space: RowSpace) -> tuple[RowSearch, BoxChe
     check = work.offer(RowDual(space, middle, work.support, work.n_directions))
     order = np.argsort(-check.worst)[:FIRST_ROWS]
     rows = np.union1d(work.support, order[check.worst[order] > 0.0])
-    search.add_rows(rows, work.support, work.pi)
+    search.change_rows(rows.astype(np.intp), work.support, work.pi)
     return search, check
 
 
 def _take_wanted(work: _ColumnWork, search: RowSearch) -> bool:
     """Let rows with a multiplier into the set; return whether the support changed."""
     weight = search.wanted()
-    rows = search.rows[weight > WANTED * weight.max(initial=0.0)]
-    entering = np.setdiff1d(rows, work.active)[: 2 * ENTERING]
+    order = np.argsort(-weight)
+    order = order[weight[order] > WANTED * weight.max(initial=0.0)]
+    rows = search.rows[order]
+    entering = rows[~np.isin(rows, work.active)][:MOST_WANTED]
     if not entering.size:
         return False
-    before, objective = work.support, work.objective
-    work.solve(np.union1d(work.active, entering).astype(np.intp))
-    return not np.array_equal(before, work.support) or work.objective < objective
+    before = work.support
+    spare = rows[np.isin(rows, work.active)]
+    work.solve(np.union1d(np.union1d(before, spare), entering).astype(np.intp))
+    return not np.array_equal(before, work.support)
 
 
 def _judged(found: Solution, tol: float, clock: Clock) -> Solution:

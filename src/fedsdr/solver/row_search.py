@@ -29,6 +29,8 @@ MEMORY = 12
 MOST_NUMBERS = 30_000_000
 # Eigenvalues below this, relative to the largest, do not count in that mean.
 SMALL = 1e-3
+# Share of the box beyond which a row of Z is near its border.
+NEAR = 0.8
 # Multiple of the K-th eigenvalue that the first M adds to W outside the support.
 FIRST_SHIFT = 0.2
 
@@ -67,22 +69,22 @@ class RowSearch:
         self._spectral, self._weight = start, 1.0
         self._entries: Matrix = np.zeros((0, 0))
 
-    def add_rows(
+    def change_rows(
         self, rows: Indices, selected: Indices | None = None, pi: Matrix | None = None
     ) -> None:
-        r"""Let rows of Z in.
+        r"""Search with other rows of Z, from where the search stands.
 
         Parameters
         ----------
         rows : ndarray of int
-            Variables.
+            Variables, ascending.
         selected : ndarray of int, optional
             Variables that a feasible :math:`\Pi` is about.
         pi : ndarray, optional
             That :math:`\Pi`, with which the multipliers of the box begin.
         """
         before, old, multiplier = self.rows, self._entries, self._spectral - self.middle
-        self.rows = np.union1d(before, rows).astype(np.intp)
+        self.rows = rows
         basis = self._space.basis[:, self.rows]
         self._part = basis
         values, self._axes = np.linalg.eigh(basis @ basis.T)
@@ -92,9 +94,9 @@ class RowSearch:
         self._weight = float(np.exp(np.log(np.maximum(self._products, floor)).mean()))
         self._kernel = basis.T @ self._space.weights @ basis
         self._entries = self._project(self._kernel - basis.T @ self._free @ basis)
-        if before.size:
-            kept = np.searchsorted(self.rows, before)
-            self._entries[np.ix_(kept, kept)] = old
+        _, new_place, old_place = np.intersect1d(rows, before, return_indices=True)
+        kept = np.ix_(old_place, old_place)
+        self._entries[np.ix_(new_place, new_place)] = old[kept]
         multiplier *= previous / self._weight
         if selected is not None and pi is not None:
             place = np.searchsorted(self.rows, selected)
@@ -122,6 +124,18 @@ class RowSearch:
                 self._pack(self._spectral, self._entries), self._pack(*moved)
             )
             self._unpack(packed)
+
+    def busy_rows(self) -> Indices:
+        """Find the rows of Z that come near the border of the box.
+
+        Returns
+        -------
+        ndarray of int
+            Some of `rows`, ascending.
+        """
+        size = np.abs(self._entries)
+        np.fill_diagonal(size, np.diag(self._entries))
+        return self.rows[size.max(axis=1, initial=0.0) > NEAR * self._rho]
 
     def wanted(self) -> Vector:
         r"""Give the weight of the rows in the multiplier of the box.
