@@ -27,6 +27,9 @@ from fedsdr.solver.working_set import solve_working_set
 FIRST_SIZE = 40
 ENTERING = 10
 MOST_SPARE = 60
+# Variables of the set outside the support that join the base of the completion at a
+# time.
+JOINING = 5
 MAX_ROUNDS = 60
 # Where the rows can be searched, that begins after so many rounds, or if more variables
 # than that are outside.
@@ -45,9 +48,10 @@ FIRST_ROWS = 800
 MORE_ROWS = 200
 PATIENCE = 12
 PROGRESS = 0.9
-# Share of the largest violation that makes a row of Z enter the search, and share of
-# its rows that must be busy, or the others leave.
+# Share of the largest violation that makes a row of Z enter the search, or enter it at
+# once, and share of its rows that must be busy, or the others leave.
 RELEVANT = 0.1
+DECISIVE = 0.5
 IDLE = 0.8
 # Share of the largest weight that makes a row of the search enter the set, and checks
 # between two such looks.
@@ -120,6 +124,7 @@ class _ColumnWork:
         self.bound, self.dual = -np.inf, (None, None)
         self.n_iter = 0
         self.active: Indices = np.empty(0, dtype=np.intp)
+        self.extra: Indices = np.empty(0, dtype=np.intp)
         self.is_exact = False
         # Whether a search in the space of the rows has taken over.
         self.searches = False
@@ -157,6 +162,7 @@ class _ColumnWork:
         self.active, self.place = active, found.active
         self.pi, self.inner_dual = found.pi_active, np.asarray(found.dual)
         self.objective, self.is_exact = found.objective, found.gap <= self.tol
+        self.extra = np.intersect1d(self.extra, active)
         self.n_iter += found.n_iter
         self.tell()
 
@@ -175,11 +181,13 @@ class _ColumnWork:
         return check
 
     def schur(self, share: float | None = None) -> SchurDual:
-        """Continue the dual point of the support."""
-        small = self.source.restricted(self.support, self.n_directions, self.penalty)
+        """Continue the dual point of the support, and of what has to be with it."""
+        base = np.union1d(self.support, self.extra).astype(np.intp)
+        place = np.searchsorted(self.active, base)
+        small = self.source.restricted(base, self.n_directions, self.penalty)
         small = replace(small, n_directions=self.n_directions)
-        inner = self.inner_dual[np.ix_(self.place, self.place)]
-        return SchurDual(self.source, small, self.support, inner, share)
+        inner = self.inner_dual[np.ix_(place, place)]
+        return SchurDual(self.source, small, base, inner, share)
 
     def complete(self) -> None:
         """Let variables in until the completion is in the box, or does not help."""
@@ -191,14 +199,29 @@ class _ColumnWork:
                 check = self.offer(self.schur((1.0 + dual.used_share) / 2))
             if self.is_done:
                 return
-            entering = self.suspicious(check.blame)
-            if not entering.size:
-                entering = self.suspicious(check.worst)
             n_bad = (check.blame > NEGLIGIBLE).sum()
             is_hopeless = n_bad > HOPELESS or n_rounds >= FEW_ROUNDS or not n_bad
-            if not entering.size or (is_hopeless and self.source.has_row_space):
+            if is_hopeless and self.source.has_row_space:
                 return
-            self.solve(self.next_set(entering, check.blame))
+            score = check.blame if n_bad else check.worst
+            entering = self.suspicious(score)
+            joined = self.join_base(score)
+            if entering.size:
+                self.solve(self.next_set(entering, check.blame))
+            elif not joined:
+                return
+
+    def join_base(self, blame: Vector) -> bool:
+        """Complete from variables of the set, too, that are not selected but outside.
+
+        The restricted dual point has their rows in the box, the completion from the
+        support alone has not.
+        """
+        known = np.setdiff1d(self.active, np.union1d(self.support, self.extra))
+        known = known[blame[known] > NEGLIGIBLE]
+        known = known[np.argsort(-blame[known], kind="stable")][:JOINING]
+        self.extra = np.union1d(self.extra, known).astype(np.intp)
+        return bool(known.size)
 
     def suspicious(self, blame: Vector) -> Indices:
         """Find the variables outside the set that are worst."""
@@ -210,10 +233,11 @@ class _ColumnWork:
 
     def next_set(self, entering: Indices, blame: Vector) -> Indices:
         """Add variables, and drop those outside the support that look harmless."""
-        spare = np.setdiff1d(self.active, self.support)
+        base = np.union1d(self.support, self.extra)
+        spare = np.setdiff1d(self.active, base)
         spare = spare[np.argsort(-blame[spare], kind="stable")]
         spare = spare[: max(MOST_SPARE - entering.size, 0)]
-        return np.union1d(np.union1d(self.support, spare), entering).astype(np.intp)
+        return np.union1d(np.union1d(base, spare), entering).astype(np.intp)
 
     def solution(self) -> Solution:
         """Say what was found and proved."""
@@ -258,7 +282,7 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
     search, check = _begin_search(work, space)
     best, waited, n_checks = work.gap, 0, 0
     while not work.is_done and waited < PATIENCE:
-        search.run(STEPS)
+        search.run(STEPS, work.clock)
         n_checks += 1
         dual = RowDual(space, search.middle, work.support, work.n_directions)
         check = work.offer(dual)
@@ -270,7 +294,7 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
             return
         looks = n_checks % LOOK_EVERY == 0
         changed = looks and _take_wanted(work, search)
-        rows = _next_rows(search, check, drops=looks)
+        rows = _next_rows(search, check, looks=looks)
         if changed:
             rows = np.union1d(rows, work.support).astype(np.intp)
             search.change_rows(rows, work.support, work.pi)
@@ -280,19 +304,24 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
             search.change_rows(rows)
 
 
-def _next_rows(search: RowSearch, check: BoxCheck, *, drops: bool) -> Indices:
+def _next_rows(search: RowSearch, check: BoxCheck, *, looks: bool) -> Indices:
     """Let rows in that are outside the box, and drop those that are far inside."""
     score = check.worst.copy()
     score[search.rows] = 0.0
     order = np.argsort(-score)[:MORE_ROWS]
-    entering = order[score[order] > RELEVANT * check.worst.max(initial=0.0)]
+    worst = float(check.worst.max(initial=0.0))
+    # A change of the rows costs the acceleration its memory.
+    if not looks and score[order[0]] < DECISIVE * worst:
+        return search.rows
+    entering = order[score[order] > RELEVANT * worst]
     kept = search.rows
-    if drops and (busy := search.busy_rows()).size < IDLE * kept.size:
+    if looks and (busy := search.busy_rows()).size < IDLE * kept.size:
         kept = busy
     return np.union1d(kept, entering).astype(np.intp)
 
 
 def _begin_search(work: _ColumnWork, space: RowSpace) -> tuple[RowSearch, BoxCheck]:
+    work.extra = work.extra[:0]
     dual = work.schur()
     inner = work.inner_dual[np.ix_(work.place, work.place)]
     kernel = work.source.columns(work.support)[1][work.support]

@@ -15,6 +15,7 @@ has exact steps: its linear system is diagonal in the eigenbasis of :math:`BB'`.
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.solver.clock import Clock
 from fedsdr.solver.dense import Anderson
 from fedsdr.solver.problem import Indices
 from fedsdr.solver.projection import project_spectrum
@@ -23,7 +24,7 @@ from fedsdr.solver.sources import RowSpace
 # Step size for columns of unit variance, weight of the copy of M relative to the
 # geometric mean of the eigenvalues of the system, over-relaxation, memory of the
 # acceleration in steps and in numbers.
-STEP = 0.1
+STEP = 0.05
 RELAXATION = 1.6
 MEMORY = 12
 MOST_NUMBERS = 30_000_000
@@ -106,19 +107,22 @@ class RowSearch:
             root = self._space.basis[:, selected]
             multiplier = root @ scaled @ root.T / self._weight
         self._spectral = self.middle + multiplier
-        self._triangles = np.triu_indices(len(values)), np.triu_indices(self.rows.size)
-        size = sum(index[0].size for index in self._triangles)
+        size = len(values) ** 2 + self.rows.size**2
         self._anderson = Anderson(size, max(2, min(MEMORY, MOST_NUMBERS // size)))
 
-    def run(self, n_steps: int) -> None:
+    def run(self, n_steps: int, clock: Clock) -> None:
         """Take some steps.
 
         Parameters
         ----------
         n_steps : int
-            How many.
+            How many, as long as there is time.
+        clock : Clock
+            Time limit.
         """
         for _ in range(n_steps):
+            if clock.expired:
+                break
             moved = self._advance()
             packed = self._anderson.next(
                 self._pack(self._spectral, self._entries), self._pack(*moved)
@@ -173,25 +177,13 @@ class RowSearch:
         return boxed
 
     def _pack(self, spectral: Matrix, entries: Matrix) -> Vector:
-        first, second = self._triangles
         root = np.sqrt(self._weight)
-        return np.concatenate([root * spectral[first], entries[second]])
+        return np.concatenate([root * spectral.ravel(), entries.ravel()])
 
     def _unpack(self, packed: Vector) -> None:
-        first, second = self._triangles
-        n_first = first[0].size
-        self._spectral, self._entries = (
-            _symmetric_from(packed[:n_first] / np.sqrt(self._weight), first),
-            _symmetric_from(packed[n_first:], second),
-        )
-
-
-def _symmetric_from(triangle: Vector, upper: tuple[Indices, Indices]) -> Matrix:
-    size = int(upper[0][-1]) + 1
-    matrix = np.empty((size, size))
-    matrix[upper] = triangle
-    matrix.T[upper] = triangle
-    return matrix
+        r, n = len(self.middle), self.rows.size
+        self._spectral = packed[: r * r].reshape(r, r) / np.sqrt(self._weight)
+        self._entries = packed[r * r :].reshape(n, n)
 
 
 def first_middle(space: RowSpace, tight: Indices, inner: Matrix, level: float) -> Matrix:
