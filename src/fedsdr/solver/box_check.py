@@ -3,8 +3,9 @@ r"""How far an implicit dual point is outside the box, for all pairs of variable
 Only pairs that the inequality of Cauchy and Schwarz cannot settle are multiplied out.
 An entry :math:`Z_{jk}` outside the box costs nothing where the diagonal leaves room: Z
 may be raised by any :math:`P \succeq 0`, since :math:`\langle P, \Pi\rangle \ge 0`, and
-:math:`P = \mathrm{diag}(m) - E`, with room :math:`m_j = \rho - Z_{jj}` and the excess E
-with its signs, is one if :math:`|E| x \le m \circ x` for some positive vector x.
+:math:`P = \mathrm{diag}(m) - aE`, with room :math:`m_j = \rho - Z_{jj}` and the excess
+E with its signs, is one if :math:`a|E| x \le m \circ x` for some positive vector x. What
+is left of the excess is met by a multiple of Z.
 """
 
 from dataclasses import dataclass
@@ -59,6 +60,34 @@ class BoxCheck:
         return 1.0 / (1.0 + self.violation)
 
 
+def check_singles(dual: ImplicitDual, penalty: float) -> BoxCheck:
+    """Look at the diagonal and the tight columns only.
+
+    Parameters
+    ----------
+    dual : ImplicitDual
+        Z.
+    penalty : float
+        Half the width of the box.
+
+    Returns
+    -------
+    BoxCheck
+        As if no other pair of variables were outside.
+    """
+    rest = _outside(dual)
+    blame = np.abs(dual.across).max(axis=1, initial=0.0)
+    blame[rest] = np.maximum(blame[rest], dual.diagonal[rest])
+    blame = blame / penalty - 1.0
+    return BoxCheck(max(float(blame.max(initial=0.0)), 0.0), blame, blame, 0)
+
+
+def _outside(dual: ImplicitDual) -> Mask:
+    rest = np.ones(dual.diagonal.size, dtype=bool)
+    rest[dual.tight] = False
+    return rest
+
+
 def check_box(
     dual: ImplicitDual, penalty: float, max_rows: int, clock: Clock
 ) -> BoxCheck:
@@ -80,16 +109,13 @@ def check_box(
     BoxCheck
         For all pairs of variables.
     """
-    rest = np.ones(dual.diagonal.size, dtype=bool)
-    rest[dual.tight] = False
-    blame = np.abs(dual.across).max(axis=1, initial=0.0)
-    blame[rest] = np.maximum(blame[rest], dual.diagonal[rest])
-    blame = blame / penalty - 1.0
-    hard = max(float(blame.max(initial=0.0)), 0.0)
+    singles = check_singles(dual, penalty)
+    hard, blame = singles.violation, singles.blame
+    rest = _outside(dual)
     order = np.flatnonzero(rest & (dual.bound > penalty))
     order = order[np.argsort(-dual.bound[order], kind="stable")]
     if order.size == 0:
-        return BoxCheck(hard, blame, blame, 0)
+        return singles
     pairs = _Pairs(dual, penalty, rest)
     n_done = pairs.multiply_out(order, max_rows, clock)
     left = order[n_done:]
@@ -122,15 +148,15 @@ def written_out(dual: ImplicitDual, check: BoxCheck, penalty: float) -> Matrix:
     d = dual.diagonal.size
     rest = np.setdiff1d(np.arange(d), dual.tight)
     inside = dual.block(rest, rest)
-    np.fill_diagonal(inside, dual.diagonal[rest])
-    room = penalty - dual.diagonal[rest]
-    soft = np.where(room > LITTLE * penalty, check.absorbed, 0.0)
+    diagonal = dual.diagonal[rest]
+    soft = np.where(penalty - diagonal > LITTLE * penalty, check.absorbed, 0.0)
     excess = inside - np.clip(inside, -penalty, penalty)
-    np.fill_diagonal(excess, -np.clip(room, 0.0, None))
+    inside -= np.minimum.outer(soft, soft) * excess
+    np.fill_diagonal(inside, np.maximum(diagonal, penalty))
     whole = np.empty((d, d))
     whole[:, dual.tight] = dual.across
     whole[dual.tight] = dual.across.T
-    whole[np.ix_(rest, rest)] = inside - np.minimum.outer(soft, soft) * excess
+    whole[np.ix_(rest, rest)] = inside
     return check.share * (whole + whole.T) / 2
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError, warn_user
-from fedsdr.solver.box_check import BoxCheck, check_box
+from fedsdr.solver.box_check import BoxCheck, check_box, check_singles
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.implicit_dual import ImplicitDual, RowDual, SchurDual
 from fedsdr.solver.problem import Indices, relative_gap
@@ -121,7 +121,9 @@ class _ColumnWork:
     ) -> None:
         self.source, self.n_directions, self.penalty = source, n_directions, penalty
         self.tol, self.max_iter, self.clock = tol, max_iter, clock
-        self.bound, self.dual = -np.inf, (None, None)
+        # Z = 0, since no generalised eigenvalue of the kernel is larger.
+        self.bound = -n_directions * source.largest_eigenvalue
+        self.dual = (None, None)
         self.n_iter = 0
         self.active: Indices = np.empty(0, dtype=np.intp)
         self.extra: Indices = np.empty(0, dtype=np.intp)
@@ -170,8 +172,16 @@ class _ColumnWork:
         n_columns = self.source.n_columns
         self.clock.tell(self.penalty, self.gap, self.active.size, n_columns)
 
-    def offer(self, dual: ImplicitDual) -> BoxCheck:
-        """Check a dual point, and keep it if it proves more."""
+    def offer(self, dual: ImplicitDual, *, whole: bool = True) -> BoxCheck:
+        """Check a dual point, and keep it if it proves more.
+
+        Unless it is to be checked as a whole, products are spared where the diagonal
+        and the tight columns alone are too far outside.
+        """
+        check = check_singles(dual, self.penalty)
+        gap = relative_gap(self.objective, dual.value(check.share))
+        if not whole and gap > self.tol:
+            return check
         affordable = self.source.affordable_rows
         check = check_box(dual, self.penalty, affordable, self.clock)
         bound = dual.value(check.share)
@@ -191,9 +201,15 @@ class _ColumnWork:
 
     def complete(self) -> None:
         """Let variables in until the completion is in the box, or does not help."""
+        self.complete_rounds()
+        if not self.is_done and not self.source.has_row_space:
+            self.offer(self.schur())
+
+    def complete_rounds(self) -> None:
+        """Solve, complete and check, as long as some variable can be blamed."""
         for n_rounds in range(MAX_ROUNDS):
             dual = self.schur()
-            check = self.offer(dual)
+            check = self.offer(dual, whole=False)
             if not self.is_done and not (check.blame > NEGLIGIBLE).any():
                 # Only pairs of variables are outside: the other end of the choice.
                 check = self.offer(self.schur((1.0 + dual.used_share) / 2))
