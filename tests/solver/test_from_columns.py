@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.solver.cases import Case, pooled_setting, random_case
+from tests.solver.cases import pooled_setting, random_case
 
 from fedsdr.exceptions import ConvergenceWarning, InputError
 from fedsdr.solver import (
@@ -195,8 +195,6 @@ def test_a_time_limit_ends_with_a_bound_and_a_warning() -> None:
     assert np.isfinite(found.dual_bound)
     assert found.dual_bound <= found.objective
     assert found.seconds < 5
-    exact = solve(*both_matrices(X, F), 2, penalty, tol=1e-3, max_seconds=20)
-    assert found.dual_bound <= exact.objective
 
 
 def test_matrices_have_a_time_limit_as_well() -> None:
@@ -256,4 +254,3 @@ def test_no_warning_where_all_is_certified() -> None:
         found = solve(FactorSource(X, F), 1, 0.1)
     assert found.certified == "all"
     assert isinstance(found.dual, ImplicitDual)
-    assert Case(*both_matrices(X, F), 1).sigma.shape == (100, 100)

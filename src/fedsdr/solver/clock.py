@@ -68,6 +68,23 @@ class Clock:
         """Whether the limit is reached."""
         return self._limit is not None and self.seconds >= self._limit
 
+    def part(self, share: float) -> "Clock":
+        """Give a part of the time that is left to a part of the work.
+
+        Parameters
+        ----------
+        share : float
+            In (0, 1].
+
+        Returns
+        -------
+        Clock
+            Without a listener.
+        """
+        if self._limit is None:
+            return Clock()
+        return Clock(max(share * (self._limit - self.seconds), 1e-9))
+
     def tell(
         self, penalty: float, gap: float, n_variables: int, n_columns: int
     ) -> None:

@@ -39,6 +39,8 @@ HOPELESS = 50
 # where their dual point is to be continued.
 INNER = 0.1
 INNER_MOST = 1e-6
+# Share of the time left that one restricted problem may take.
+PATIENT = 0.25
 # Violations below this, relative to the penalty, are rounding.
 NEGLIGIBLE = 1e-9
 # Steps of the row search between two checks, rows of Z that may enter it at first and
@@ -158,8 +160,9 @@ class _ColumnWork:
         if not self.searches:
             inner_tol = min(inner_tol, INNER_MOST)
         problem = self.source.restricted(active, self.n_directions, self.penalty)
+        clock = self.clock.part(PATIENT)
         found = solve_working_set(
-            problem, inner_tol, self.max_iter, None, clock=self.clock, warns=False
+            problem, inner_tol, self.max_iter, None, clock=clock, warns=False
         )
         self.active, self.place = active, found.active
         self.pi, self.inner_dual = found.pi_active, np.asarray(found.dual)
