@@ -215,17 +215,21 @@ def write_table(ledger: Ledger, path: Path) -> str:
     lines = [
         "# Solver from columns",
         "",
-        "`python -m benchmarks.columns`, one BLAS thread; solver at commit "
-        f"{ledger.commit}. Gap asked for: 1e-5, genes 1e-3. `among`: variables among "
-        "which the solution is certified. `products`: seconds over those of one "
-        "product of X' with 100 of its columns. `peak_gb`: largest memory of the "
-        "process so far, data included.",
+        (
+            "`python -m benchmarks.columns`, one BLAS thread; solver at commit "
+            f"{ledger.commit}. Gap asked for: 1e-5, genes 1e-3. `among`: variables "
+            "among which the solution is certified. `products`: seconds over those of "
+            "one product of X' with 100 of its columns. `peak_gb`: largest memory of "
+            "the process so far, data included."
+        ),
         "",
         "| " + " | ".join(names) + " |",
         "|" + "---|" * len(names),
     ]
-    for row in ledger.rows:
-        lines.append("| " + " | ".join(row.get(name, "") for name in names) + " |")
+    lines += [
+        "| " + " | ".join(row.get(name, "") for name in names) + " |"
+        for row in ledger.rows
+    ]
     text = "\n".join(lines) + "\n"
     path.write_text(text)
     return text

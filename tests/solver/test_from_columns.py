@@ -74,15 +74,16 @@ def assert_proofs(offered: list, sigma, kernel, k: int, found: Solution) -> None
         assert proof.dual_bound >= claimed - 2e-7 * abs(claimed) - 1e-12
     best = max(dual.value(check.share) for dual, check, _ in offered)
     assert found.dual_bound == best
-    assert certify(sigma, kernel, k, found.penalty, found.pi).objective == pytest.approx(
-        found.objective, rel=1e-9
-    )
+    proof = certify(sigma, kernel, k, found.penalty, found.pi)
+    assert proof.objective == pytest.approx(found.objective, rel=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("share", [0.7, 0.4, 0.2, 0.1])
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("shape", [(300, 60, 0), (40, 80, 0), (40, 120, 3), (20, 60, 1)])
+@pytest.mark.parametrize(
+    "shape", [(300, 60, 0), (40, 80, 0), (40, 120, 3), (20, 60, 1)]
+)
 @pytest.mark.parametrize("floor", [0.0, 0.1])
 def test_every_claim_about_rows_is_a_proof(
     offered: list, shape: tuple[int, int, int], k: int, share: float, floor: float

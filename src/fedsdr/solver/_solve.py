@@ -51,7 +51,7 @@ def solve(
     max_seconds: float | None = ...,
     progress: Listener | None = ...,
 ) -> Solution: ...
-def solve(
+def solve(  # type: ignore[misc]  # a source moves the others up by one place
     sigma: Any,
     kernel: Any = None,
     n_directions: Any = None,

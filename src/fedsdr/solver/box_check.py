@@ -4,8 +4,8 @@ Only pairs that the inequality of Cauchy and Schwarz cannot settle are multiplie
 An entry :math:`Z_{jk}` outside the box costs nothing where the diagonal leaves room: Z
 may be raised by any :math:`P \succeq 0`, since :math:`\langle P, \Pi\rangle \ge 0`, and
 :math:`P = \mathrm{diag}(m) - aE`, with room :math:`m_j = \rho - Z_{jj}` and the excess
-E with its signs, is one if :math:`a|E| x \le m \circ x` for some positive vector x. What
-is left of the excess is met by a multiple of Z.
+E with its signs, is one if :math:`a|E| x \le m \circ x` for some positive vector x.
+What is left of the excess is met by a multiple of Z.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class BoxCheck:
     Parameters
     ----------
     violation : float
-        v such that Z / (1 + v), raised by a positive semi-definite matrix, is in the
+        Number v such that Z / (1 + v), raised by a positive semi-definite matrix, is in the
         box; 0 inside.
     blame : ndarray of shape (d,)
         Largest violation on the diagonal and in the tight columns, relative to the

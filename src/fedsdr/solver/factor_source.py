@@ -106,7 +106,8 @@ class FactorSource(ColumnSource):
 
 def _pieces(rows: Any) -> list[NDArray[np.floating]]:
     """Read X as a list of float32 or float64 arrays with the same columns."""
-    listed = rows if isinstance(rows, list | tuple) and np.ndim(rows[0]) == 2 else [rows]
+    is_list = isinstance(rows, list | tuple) and np.ndim(rows[0]) == 2
+    listed = rows if is_list else [rows]
     pieces = [np.asarray(piece) for piece in listed]
     pieces = [p if p.dtype == np.float32 else p.astype(np.float64) for p in pieces]
     if any(piece.ndim != 2 for piece in pieces):

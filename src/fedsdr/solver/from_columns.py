@@ -2,9 +2,9 @@
 
 The problem is solved on a small set of variables, its dual point continued to all of
 them from the support alone (`SchurDual`), and checked against the box (`check_box`).
-Variables that are outside enter the set. Where completion fails although the support no
-longer changes, as on real data with few rows, a better dual point is searched for in the
-space of the rows (`RowSearch`); at the end the dense solver takes over if d allows it.
+Variables that are outside enter the set. Where completion fails although the support is
+right, as on real data with few rows, a better dual point is searched for in the space
+of the rows (`RowSearch`); at the end the dense solver takes over if d allows it.
 """
 
 from dataclasses import replace
@@ -101,10 +101,10 @@ def solve_source(
     work = _ColumnWork(source, n_directions, penalty, tol, max_iter, clock)
     work.start(warm_start)
     work.complete()
-    if not work.is_done and (space := source.row_space()) is not None:
+    if not work.is_done() and (space := source.row_space()) is not None:
         _search_rows(work, space)
     found = work.solution()
-    if not work.is_done and source.n_features <= WRITTEN_OUT:
+    if not work.is_done() and source.n_features <= WRITTEN_OUT:
         found = work.write_out(found)
     return _judged(replace(found, seconds=clock.seconds - begin), tol, clock)
 
@@ -126,7 +126,7 @@ class _ColumnWork:
         # Z = 0, since no generalised eigenvalue of the kernel is larger.
         self.bound = -n_directions * source.largest_eigenvalue
         self.dual = (None, None)
-        self.n_iter = 0
+        self.n_iter, self.objective = 0, np.inf
         self.active: Indices = np.empty(0, dtype=np.intp)
         self.extra: Indices = np.empty(0, dtype=np.intp)
         self.is_exact = False
@@ -139,7 +139,6 @@ class _ColumnWork:
     def gap(self) -> float:
         return relative_gap(self.objective, self.bound)
 
-    @property
     def is_done(self) -> bool:
         return self.gap <= self.tol or self.clock.expired
 
@@ -154,8 +153,11 @@ class _ColumnWork:
         known = np.empty(0, dtype=np.intp) if warm_start is None else warm_start.active
         self.solve(np.union1d(np.argpartition(-score, size - 1)[:size], known))
 
-    def solve(self, active: Indices) -> None:
-        """Solve on a set that holds the present support."""
+    def solve(self, active: Indices) -> bool:
+        """Solve on a set that holds the present support, unless time is too short.
+
+        Return whether the solution is at least as good as the last one.
+        """
         inner_tol = INNER * self.tol
         if not self.searches:
             inner_tol = min(inner_tol, INNER_MOST)
@@ -164,12 +166,16 @@ class _ColumnWork:
         found = solve_working_set(
             problem, inner_tol, self.max_iter, None, clock=clock, warns=False
         )
+        self.n_iter += found.n_iter
+        is_worse = found.objective > self.objective + 1e-9 * abs(self.objective)
+        if found.gap > self.tol and is_worse:
+            return False
         self.active, self.place = active, found.active
         self.pi, self.inner_dual = found.pi_active, np.asarray(found.dual)
         self.objective, self.is_exact = found.objective, found.gap <= self.tol
         self.extra = np.intersect1d(self.extra, active)
-        self.n_iter += found.n_iter
         self.tell()
+        return True
 
     def tell(self) -> None:
         n_columns = self.source.n_columns
@@ -205,7 +211,7 @@ class _ColumnWork:
     def complete(self) -> None:
         """Let variables in until the completion is in the box, or does not help."""
         self.complete_rounds()
-        if not self.is_done and not self.source.has_row_space:
+        if not self.is_done() and not self.source.has_row_space:
             self.offer(self.schur())
 
     def complete_rounds(self) -> None:
@@ -213,10 +219,10 @@ class _ColumnWork:
         for n_rounds in range(MAX_ROUNDS):
             dual = self.schur()
             check = self.offer(dual, whole=False)
-            if not self.is_done and not (check.blame > NEGLIGIBLE).any():
+            if not self.is_done() and not (check.blame > NEGLIGIBLE).any():
                 # Only pairs of variables are outside: the other end of the choice.
                 check = self.offer(self.schur((1.0 + dual.used_share) / 2))
-            if self.is_done:
+            if self.is_done():
                 return
             n_bad = (check.blame > NEGLIGIBLE).sum()
             is_hopeless = n_bad > HOPELESS or n_rounds >= FEW_ROUNDS or not n_bad
@@ -226,8 +232,8 @@ class _ColumnWork:
             entering = self.suspicious(score)
             joined = self.join_base(score)
             if entering.size:
-                self.solve(self.next_set(entering, check.blame))
-            elif not joined:
+                joined = self.solve(self.next_set(entering, check.blame))
+            if not joined:
                 return
 
     def join_base(self, blame: Vector) -> bool:
@@ -300,7 +306,7 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
     work.searches = True
     search, check = _begin_search(work, space)
     best, waited, n_checks = work.gap, 0, 0
-    while not work.is_done and waited < PATIENCE:
+    while not work.is_done() and waited < PATIENCE:
         search.run(STEPS, work.clock)
         n_checks += 1
         dual = RowDual(space, search.middle, work.support, work.n_directions)
@@ -309,7 +315,7 @@ def _search_rows(work: _ColumnWork, space: RowSpace) -> None:
             best, waited = work.gap, 0
         else:
             waited += 1
-        if work.is_done:
+        if work.is_done():
             return
         looks = n_checks % LOOK_EVERY == 0
         changed = looks and _take_wanted(work, search)
@@ -374,7 +380,8 @@ def _judged(found: Solution, tol: float, clock: Clock) -> Solution:
         return found
     from fedsdr.exceptions import ConvergenceWarning
 
-    limit = "the time limit was reached" if clock.expired else "no better bound was found"
+    reached = clock.expired
+    limit = "the time limit was reached" if reached else "no better bound was found"
     warn_user(
         f"stopped after {found.seconds:.1f} s at a relative gap of {found.gap:.1e} on "
         f"all {found.n_features} variables (asked for {tol:.0e}) for penalty "

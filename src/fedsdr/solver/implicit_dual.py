@@ -32,7 +32,7 @@ class ImplicitDual(ABC):
     across : ndarray of shape (d, s)
         Columns of the tight variables.
     bound : ndarray of shape (d,)
-        u with :math:`|Z_{jk}| \le \sqrt{u_j u_k}` outside the tight rows.
+        Vector u with :math:`|Z_{jk}| \le \sqrt{u_j u_k}` outside the tight rows.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ImplicitDual(ABC):
         Parameters
         ----------
         share : float
-            s in (0, 1] such that s Z, up to a positive semi-definite matrix, is there.
+            Number s in (0, 1] such that s Z, up to a positive semi-definite matrix, is there.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class SchurDual(ImplicitDual):
         across = kernel - moved
         across[tight] = dual
         values, axes = np.linalg.eigh(inner)
-        size = np.einsum("js,js->j", (self._weights @ axes) ** 2, np.abs(values)[None, :])
+        size = (self._weights @ axes) ** 2 @ np.abs(values)
         bound = source.kernel_bound + size + self.shift * residual
         super().__init__(tight, diagonal - self.shift * residual, across, bound)
 
@@ -161,7 +161,7 @@ class SchurDual(ImplicitDual):
         Parameters
         ----------
         share : float
-            s in (0, 1].
+            Number s in (0, 1].
 
         Returns
         -------
@@ -241,7 +241,7 @@ class RowDual(ImplicitDual):
         Parameters
         ----------
         share : float
-            s in (0, 1].
+            Number s in (0, 1].
 
         Returns
         -------

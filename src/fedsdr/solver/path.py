@@ -80,7 +80,7 @@ def solve_path(
     max_seconds: float | None = ...,
     progress: Listener | None = ...,
 ) -> tuple[Solution, ...]: ...
-def solve_path(
+def solve_path(  # type: ignore[misc]  # a source moves the others up by one place
     sigma: Any,
     kernel: Any = None,
     n_directions: Any = None,
@@ -124,10 +124,13 @@ def solve_path(
     """
     if isinstance(sigma, ColumnSource):
         # A source stands for two arguments: the others move up by one place.
-        k = kernel if n_directions is None or kernel is not None else n_directions
-        given = penalties if kernel is None or penalties is not None else n_directions
-        grid = given if given is not None else penalty_grid(sigma, n_penalties, min_ratio)
-        ordered = _descending(grid)
+        if kernel is not None:
+            given = penalties if n_directions is None else n_directions
+            n_directions, penalties = kernel, given
+        k = n_directions
+        if penalties is None:
+            penalties = penalty_grid(sigma, n_penalties, min_ratio)
+        ordered = _descending(penalties)
         check_source(sigma, k, ordered[-1], tol, None)
         limit = SOURCE_SECONDS if max_seconds is None else max_seconds
 

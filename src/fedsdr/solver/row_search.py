@@ -8,8 +8,8 @@ rows) every symmetric M of r x r gives :math:`Z = B'(W - M)B`, and
 
 is the dual problem: the eigenvalues of :math:`(T - Z, \Sigma)` are those of M, and what
 is below the box on the diagonal can be raised. Few of the :math:`d^2` constraints bind.
-ADMM with a copy of M and of Z, over the rows of Z that have been outside the box so far,
-has exact steps: its linear system is diagonal in the eigenbasis of :math:`BB'`.
+ADMM with a copy of M and of Z, over the rows of Z that have been outside the box so
+far, has exact steps: its linear system is diagonal in the eigenbasis of :math:`BB'`.
 """
 
 import numpy as np
@@ -186,7 +186,9 @@ class RowSearch:
         self._entries = packed[r * r :].reshape(n, n)
 
 
-def first_middle(space: RowSpace, tight: Indices, inner: Matrix, level: float) -> Matrix:
+def first_middle(
+    space: RowSpace, tight: Indices, inner: Matrix, level: float
+) -> Matrix:
     r"""Guess an M from a restricted solution.
 
     Parameters

@@ -125,10 +125,14 @@ class ColumnSource(ABC):
 
         Returns
         -------
-        sigma, kernel : ndarray of shape (d, k)
-            Columns, the noise floor taken off the kernel.
+        sigma : ndarray of shape (d, k)
+            Columns of Sigma.
+        kernel : ndarray of shape (d, k)
+            Columns of the kernel, the noise floor taken off.
         """
-        missing = np.array([j for j in index if int(j) not in self._kept], dtype=np.intp)
+        missing = np.array(
+            [j for j in index if int(j) not in self._kept], dtype=np.intp
+        )
         if missing.size:
             sigma, kernel = self._fetch(missing)
             kernel = kernel - self.noise_floor * sigma
@@ -188,7 +192,11 @@ class ColumnSource(ABC):
         """
         sigma, kernel = (one[index] for one in self.columns(index))
         whole = Problem(
-            (sigma + sigma.T) / 2, (kernel + kernel.T) / 2, n_directions, penalty, True
+            (sigma + sigma.T) / 2,
+            (kernel + kernel.T) / 2,
+            n_directions,
+            penalty,
+            singular=True,
         )
         return whole.restrict(np.arange(index.size))
 

@@ -110,8 +110,7 @@ def solve_working_set(
         if clock.expired:
             work.max_iter = work.spent
         work.judge(inner)
-        gap = np.inf if work.proved is None else work.proved.gap
-        clock.tell(rho, gap, work.active.size, 0)
+        clock.tell(rho, np.inf, work.active.size, 0)
     found = work.proved
     dual = np.clip(found.dual * unit, -rho, rho)
     found = replace(found, pi=found.pi / unit, dual=dual)
