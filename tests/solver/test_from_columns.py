@@ -21,7 +21,7 @@ from fedsdr.solver import (
 from fedsdr.solver import from_columns as module
 from fedsdr.solver.box_check import BoxCheck, check_box, written_out
 from fedsdr.solver.clock import Clock
-from fedsdr.solver.implicit_dual import ImplicitDual
+from fedsdr.solver.implicit_dual import ImplicitDual, RowDual
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -91,7 +91,7 @@ def test_every_claim_about_rows_is_a_proof(
     X, F = wide_rows(np.random.default_rng(7), *shape)
     source = FactorSource(X, F, floor)
     penalty = share * float(source.kernel_diagonal.max())
-    found = solve(source, k, penalty, tol=1e-4, max_seconds=5)
+    found = solve(source, k, penalty, tol=1e-4, max_seconds=2)
     sigma, kernel = both_matrices(X, F, floor)
     assert_proofs(offered, sigma, kernel, k, found)
 
@@ -119,6 +119,39 @@ def test_every_claim_about_matrices_is_a_proof(
     assert_proofs(points, case.sigma, case.kernel, k, found)
 
 
+class ColumnsOnly(FactorSource):
+    """A source that, as a federation, has no rows and multiplies little out."""
+
+    has_row_space = False
+    affordable_rows = 5
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("share", [0.7, 0.4, 0.2])
+@pytest.mark.parametrize("shape", [(300, 60, 0), (40, 120, 3)])
+def test_what_is_not_multiplied_out_is_bounded(
+    offered: list, shape: tuple[int, int, int], share: float
+) -> None:
+    X, F = wide_rows(np.random.default_rng(8), *shape)
+    penalty = share * float((F**2).sum(axis=1).max())
+    found = solve(ColumnsOnly(X, F), 1, penalty, tol=1e-4, max_seconds=3)
+    assert_proofs(offered, *both_matrices(X, F), 1, found)
+    assert -1.0 <= found.dual_bound <= found.objective
+
+
+def test_few_rows_are_certified_in_the_space_of_the_rows(offered: list) -> None:
+    X, F = wide_rows(np.random.default_rng(7), 40, 500, 3)
+    penalty = 0.4 * float((F**2).sum(axis=1).max())
+    found = solve(FactorSource(X, F), 1, penalty, tol=1e-3, max_seconds=30)
+    assert found.certified == "all"
+    assert isinstance(found.dual, RowDual)
+    assert_proofs(offered, *both_matrices(X, F), 1, found)
+    # Without the space of the rows nothing would be certified here.
+    with pytest.warns(ConvergenceWarning, match="no better bound|time limit"):
+        other = solve(ColumnsOnly(X, F), 1, penalty, tol=1e-3, max_seconds=2)
+    assert other.dual_bound <= found.objective
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("share", [0.6, 0.3])
 def test_duplicated_and_tied_columns(offered: list, share: float) -> None:
@@ -129,7 +162,7 @@ def test_duplicated_and_tied_columns(offered: list, share: float) -> None:
     F = X.T @ basis / np.sqrt(len(X))
     source = FactorSource(X, F)
     penalty = share * float(source.kernel_diagonal.max())
-    found = solve(source, 2, penalty, tol=1e-4, max_seconds=5)
+    found = solve(source, 2, penalty, tol=1e-4, max_seconds=2)
     assert_proofs(offered, *both_matrices(X, F), 2, found)
 
 

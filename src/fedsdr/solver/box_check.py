@@ -34,8 +34,8 @@ class BoxCheck:
     Parameters
     ----------
     violation : float
-        Number v such that Z / (1 + v), raised by a positive semi-definite matrix, is in the
-        box; 0 inside.
+        Number v such that Z / (1 + v), raised by a positive semi-definite matrix, is
+        in the box; 0 inside.
     blame : ndarray of shape (d,)
         Largest violation on the diagonal and in the tight columns, relative to the
         penalty; at most 0 inside.

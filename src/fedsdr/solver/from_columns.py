@@ -167,8 +167,7 @@ class _ColumnWork:
             problem, inner_tol, self.max_iter, None, clock=clock, warns=False
         )
         self.n_iter += found.n_iter
-        is_worse = found.objective > self.objective + 1e-9 * abs(self.objective)
-        if found.gap > self.tol and is_worse:
+        if found.objective > self.objective + 1e-9 * abs(self.objective):
             return False
         self.active, self.place = active, found.active
         self.pi, self.inner_dual = found.pi_active, np.asarray(found.dual)
@@ -360,7 +359,7 @@ def _begin_search(work: _ColumnWork, space: RowSpace) -> tuple[RowSearch, BoxChe
 
 
 def _take_wanted(work: _ColumnWork, search: RowSearch) -> bool:
-    """Let rows with a multiplier into the set; return whether the support changed."""
+    """Let rows with a multiplier into the set; return whether that was worth it."""
     weight = search.wanted()
     order = np.argsort(-weight)
     order = order[weight[order] > WANTED * weight.max(initial=0.0)]
@@ -368,10 +367,10 @@ def _take_wanted(work: _ColumnWork, search: RowSearch) -> bool:
     entering = rows[~np.isin(rows, work.active)][:MOST_WANTED]
     if not entering.size:
         return False
-    before = work.support
+    before, objective = work.support, work.objective
     spare = rows[np.isin(rows, work.active)]
     work.solve(np.union1d(np.union1d(before, spare), entering).astype(np.intp))
-    return not np.array_equal(before, work.support)
+    return work.objective < objective - INNER * work.tol * abs(objective)
 
 
 def _judged(found: Solution, tol: float, clock: Clock) -> Solution:

@@ -63,7 +63,8 @@ class ImplicitDual(ABC):
         Parameters
         ----------
         share : float
-            Number s in (0, 1] such that s Z, up to a positive semi-definite matrix, is there.
+            Number s in (0, 1] such that s Z, up to a positive semi-definite matrix,
+            is there.
 
         Returns
         -------

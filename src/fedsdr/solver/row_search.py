@@ -26,7 +26,7 @@ from fedsdr.solver.sources import RowSpace
 # acceleration in steps and in numbers.
 STEP = 0.05
 RELAXATION = 1.6
-MEMORY = 12
+MEMORY = 15
 MOST_NUMBERS = 30_000_000
 # Eigenvalues below this, relative to the largest, do not count in that mean.
 SMALL = 1e-3
