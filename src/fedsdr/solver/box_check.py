@@ -119,10 +119,12 @@ def check_box(
     pairs = _Pairs(dual, penalty, rest)
     n_done = pairs.multiply_out(order, max_rows, clock)
     left = order[n_done:]
-    if left.size:
-        # Pairs of two rows that were not multiplied out.
-        hard = max(hard, float(dual.bound[left].max()) / penalty - 1.0)
     remaining, absorbed = pairs.absorb()
+    if left.size:
+        # Pairs of two rows that were not multiplied out are bounded; what they may need
+        # of the room on the diagonal is not known.
+        hard = max(hard, float(dual.bound[left].max()) / penalty - 1.0)
+        remaining, absorbed = float(pairs.worst.max(initial=0.0)), 0.0
     worst = np.maximum(blame, pairs.worst / penalty)
     violation = max(hard, remaining / penalty)
     return BoxCheck(violation, blame, worst, order.size, absorbed)
