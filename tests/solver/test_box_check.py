@@ -17,9 +17,11 @@ class ExplicitDual(ImplicitDual):
         self.matrix = matrix
 
     def block(self, rows, others) -> np.ndarray:
+        """Cut a block out."""
         return self.matrix[np.ix_(rows, others)]
 
     def value(self, share: float) -> float:
+        """Bound nothing."""
         return -share
 
 
