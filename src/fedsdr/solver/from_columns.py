@@ -31,8 +31,8 @@ MOST_SPARE = 60
 # time.
 JOINING = 5
 MAX_ROUNDS = 60
-# Where the rows can be searched, that begins after so many rounds, or if more variables
-# than that are outside.
+# Where the rows can be searched, or matrices written out, that begins after so many
+# rounds, or if more variables than that are outside.
 FEW_ROUNDS = 3
 HOPELESS = 50
 # Relative gap of the restricted problems, as a share of the tolerance, and at most
@@ -225,7 +225,7 @@ class _ColumnWork:
                 return
             n_bad = (check.blame > NEGLIGIBLE).sum()
             is_hopeless = n_bad > HOPELESS or n_rounds >= FEW_ROUNDS or not n_bad
-            if is_hopeless and self.source.has_row_space:
+            if is_hopeless and self.has_resort:
                 return
             score = check.blame if n_bad else check.worst
             entering = self.suspicious(score)
@@ -234,6 +234,12 @@ class _ColumnWork:
                 joined = self.solve(self.next_set(entering, check.blame))
             if not joined:
                 return
+
+    @property
+    def has_resort(self) -> bool:
+        """Whether there is something else to try."""
+        small = self.source.n_features <= WRITTEN_OUT
+        return self.source.has_row_space or small
 
     def join_base(self, blame: Vector) -> bool:
         """Complete from variables of the set, too, that are not selected but outside.
