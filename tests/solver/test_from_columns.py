@@ -18,7 +18,7 @@ from fedsdr.solver import (
     solve,
     solve_path,
 )
-from fedsdr.solver import from_columns as module
+from fedsdr.solver import column_set as module
 from fedsdr.solver.box_check import BoxCheck, check_box, written_out
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.implicit_dual import ImplicitDual, RowDual
