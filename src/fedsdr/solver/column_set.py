@@ -32,6 +32,8 @@ INNER = 0.1
 INNER_MOST = 1e-6
 # Share of the time left that one restricted problem may take.
 PATIENT = 0.25
+# Share of the time left that completion may take; the rest is for checking all pairs.
+FOR_ROUNDS = 0.5
 # Violations below this, relative to the penalty, are rounding.
 NEGLIGIBLE = 1e-9
 # Variables up to which the dense solver is the last resort.
@@ -146,11 +148,17 @@ class ColumnSet:
             problem, inner_tol, self.max_iter, None, clock=clock, warns=False
         )
         self.n_iter += found.n_iter
-        if found.objective > self.objective + 1e-9 * abs(self.objective):
+        is_worse = found.objective > self.objective
+        if is_worse and found.gap > self.tol:
             return False
-        self.active, self.place = active, found.active
-        self.pi, self.inner_dual = found.pi_active, np.asarray(found.dual)
-        self.objective, self.is_exact = found.objective, found.gap <= self.tol
+        if is_worse:
+            # By rounding: the last solution is one of this set as well.
+            self.place = np.searchsorted(active, self.support)
+        else:
+            self.place, self.pi = found.active, found.pi_active
+            self.objective = found.objective
+        self.active, self.inner_dual = active, np.asarray(found.dual)
+        self.is_exact = found.gap <= self.tol
         self.extra = np.intersect1d(self.extra, active)
         self._tell()
         return True
@@ -215,6 +223,7 @@ class ColumnSet:
 
     def _complete_rounds(self) -> None:
         """Solve, complete and check, as long as some variable can be blamed."""
+        clock = self.clock.part(FOR_ROUNDS)
         for n_rounds in range(MAX_ROUNDS):
             dual = self.schur()
             check = self.offer(dual, whole=False)
@@ -225,7 +234,7 @@ class ColumnSet:
                 return
             n_bad = (check.blame > NEGLIGIBLE).sum()
             is_hopeless = n_bad > HOPELESS or n_rounds >= FEW_ROUNDS or not n_bad
-            if is_hopeless and self._has_resort:
+            if clock.expired or (is_hopeless and self._has_resort):
                 return
             score = check.blame if n_bad else check.worst
             entering = self._suspicious(score)
