@@ -17,9 +17,8 @@ from fedsdr.method import Method, Variables
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf
-from fedsdr.summaries.covariance_spread import N_SPREAD
 from fedsdr.summaries.profile import Common, PooledCovariance
-from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.site_agreement import N_SPREAD, Expected
 
 D = 4
 EVERY = np.arange(D)

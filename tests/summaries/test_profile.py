@@ -14,7 +14,6 @@ from fedsdr.method import Kernel, Slices, Smooth, Terms
 from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
-from fedsdr.summaries.covariance_spread import spread_of_covariance
 from fedsdr.summaries.direction_curves import _mid_ranks
 from fedsdr.summaries.profile import (
     Common,
@@ -24,6 +23,7 @@ from fedsdr.summaries.profile import (
     profile,
     response_functions,
 )
+from fedsdr.summaries.site_agreement import spread_of_covariance
 from fedsdr.summaries.slicing import weigh
 
 KERNELS = {

@@ -16,9 +16,8 @@ from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ColumnFrame, Index
-from fedsdr.summaries.covariance_spread import N_SPREAD
 from fedsdr.summaries.remainder import N_REST
-from fedsdr.summaries.site_agreement import Expected, Findings
+from fedsdr.summaries.site_agreement import N_SPREAD, Expected, Findings
 from fedsdr.summaries.summary import Summary
 
 # Covariances whose distance, relative to that of sampling, is up to the first number

@@ -13,7 +13,6 @@ from fedsdr.questions.question import Question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
-from fedsdr.summaries.covariance_spread import N_SPREAD, spread_of_covariance
 from fedsdr.summaries.profile import (
     N_NUMBERS,
     Common,
@@ -23,6 +22,7 @@ from fedsdr.summaries.profile import (
     response_functions,
 )
 from fedsdr.summaries.remainder import N_REST, remainder
+from fedsdr.summaries.site_agreement import N_SPREAD, spread_of_covariance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
 from fedsdr.selection.dimension import judge_direction
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.solver import penalty_max, solve
 from fedsdr.summaries.summary import Summary
 
 # Weight of the sites' own kernels while variables are selected for a strong signal.
@@ -116,7 +116,8 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     if total.n_sites < 2 or not total.linear.shape[1]:
         return own
     apart = total.apart()
-    solution = _sparse_direction(apart, method)
+    rho = testing_penalty(apart, method)
+    solution = solve(apart.sigma, apart.kernel, 1, rho, tol=method.tol)
     if not _is_clear(judge_direction(apart, solution, 1), total.n_features):
         return SELECTING
     part = apart.subset(solution.active)
@@ -208,13 +209,9 @@ def testing_penalty(total: Summary, method: Method) -> float:
 
 def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
-    solution = _sparse_direction(total, method)
-    return _is_clear(judge_direction(total, solution, 1), total.n_features)
-
-
-def _sparse_direction(total: Summary, method: Method) -> Solution:
     rho = testing_penalty(total, method)
-    return solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+    return _is_clear(judge_direction(total, solution, 1), total.n_features)
 
 
 def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:

@@ -1,16 +1,27 @@
-"""Matrices in, matrices and a certificate out; no sites, no rows."""
+"""Matrices, or a source of columns, in; solution and certificate out.
+
+There are no sites here, and no statistics.
+"""
 
 from fedsdr.solver._solve import single_threaded_blas, solve
 from fedsdr.solver.certificate import Certificate, certify
+from fedsdr.solver.clock import SolveProgress
+from fedsdr.solver.factor_source import FactorSource
 from fedsdr.solver.linearized_admm import solve_linearized
+from fedsdr.solver.matrix_source import MatrixSource
 from fedsdr.solver.path import penalty_grid, solve_path
 from fedsdr.solver.problem import Problem, penalty_max
 from fedsdr.solver.solution import Solution
+from fedsdr.solver.sources import ColumnSource
 
 __all__ = [
     "Certificate",
+    "ColumnSource",
+    "FactorSource",
+    "MatrixSource",
     "Problem",
     "Solution",
+    "SolveProgress",
     "certify",
     "penalty_grid",
     "penalty_max",

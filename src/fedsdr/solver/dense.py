@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.solver.clock import Clock
 from fedsdr.solver.problem import Bounded, Indices, Problem, relative_gap
 from fedsdr.solver.projection import project_spectrum, soft_threshold
 
@@ -146,6 +147,7 @@ def solve_dense(
     tol: float,
     max_iter: int,
     start: tuple[Matrix, Matrix] | None = None,
+    clock: Clock | None = None,
 ) -> Bounded:
     """Solve eq2.10 on all variables of the problem.
 
@@ -159,6 +161,8 @@ def solve_dense(
         Iterations at most.
     start : tuple of two ndarrays of shape (d, d), optional
         A primal and a dual point.
+    clock : Clock, optional
+        Ends the iteration when it runs out.
 
     Returns
     -------
@@ -188,7 +192,7 @@ def solve_dense(
         if iteration % CHECK_EVERY == 0:
             best.offer_images(images)
             best.offer_multipliers([nu * part for part in cut])
-            if best.gap <= tol:
+            if best.gap <= tol or (clock is not None and clock.expired):
                 return best.solution(iteration)
             schedule.note(iteration, best.gap)
         if schedule.is_due(iteration):

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg
 
 from fedsdr.arrays import Matrix
+from fedsdr.solver.clock import Clock
 from fedsdr.solver.problem import Problem
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
@@ -59,7 +60,7 @@ class _Interior:
 
 
 def solve_interior(
-    problem: Problem, tol: float, max_iter: int
+    problem: Problem, tol: float, max_iter: int, clock: Clock | None = None
 ) -> tuple[Matrix, Matrix, int]:
     r"""Solve eq2.10 on all variables of a small problem.
 
@@ -71,6 +72,8 @@ def solve_interior(
         Relative gap to reach.
     max_iter : int
         Steps at most.
+    clock : Clock, optional
+        Ends the iteration when it runs out.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def solve_interior(
     point = model.start()
     slacks = model.slacks(point)
     n_iter = 0
-    while n_iter < max_iter:
+    while n_iter < max_iter and not (clock is not None and clock.expired):
         n_iter += 1
         try:
             ahead = _advance(model, point, slacks)

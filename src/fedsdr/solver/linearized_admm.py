@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
-from fedsdr.solver._solve import check_options, report, single_threaded_blas
+from fedsdr.solver._solve import single_threaded_blas
 from fedsdr.solver.completion import drop_dust
 from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.solver.projection import project_spectrum, soft_threshold
 from fedsdr.solver.solution import Solution
+from fedsdr.solver.working_set import check_options, report
 
 CHECK_EVERY = 50
 

@@ -1,10 +1,12 @@
 """What a solver returns."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix
+from fedsdr.solver.implicit_dual import ImplicitDual
 from fedsdr.solver.problem import Indices
 
 
@@ -34,8 +36,15 @@ class Solution:
         Whether the gap is at most the tolerance asked for.
     n_iter : int
         Iterations, over all working sets.
-    dual : ndarray of shape (n_features, n_features)
-        Dual point that proves the bound.
+    dual : ndarray of shape (n_features, n_features), or ImplicitDual
+        Dual point that proves the bound; for a `ColumnSource` it is not written out.
+    n_certified : int, default=0
+        Number of variables among which the gap is at most the tolerance: all of them
+        where `converged`; else, for a `ColumnSource`, those of the last working set.
+    n_columns : int, default=0
+        Columns that a `ColumnSource` was asked for, over all its solves.
+    seconds : float, default=0
+        Time that a `ColumnSource` took.
     """
 
     n_features: int
@@ -48,7 +57,17 @@ class Solution:
     gap: float
     converged: bool
     n_iter: int
-    dual: Matrix
+    dual: Matrix | ImplicitDual
+    n_certified: int = 0
+    n_columns: int = 0
+    seconds: float = 0.0
+
+    @property
+    def certified(self) -> Literal["all", "screen", "none"]:
+        """What the gap was proved for: all variables, a screened set, or nothing."""
+        if self.converged:
+            return "all"
+        return "screen" if self.n_certified else "none"
 
     @property
     def pi(self) -> Matrix:
