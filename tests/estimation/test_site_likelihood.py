@@ -319,14 +319,40 @@ def test_the_pooled_covariance_counts_less_the_more_sites_differ() -> None:
     assert shrinkage_for(np.inf) == 0.0
 
 
-@pytest.mark.parametrize(("differ", "weight"), [(False, 0.5), (True, 0.0)])
-def test_sites_are_told_how_far_to_go(differ: bool, weight: float) -> None:
+@pytest.mark.parametrize(
+    ("differ", "n_directions", "weights"),
+    [
+        (False, 2, {0.5}),
+        (False, 1, {1.0}),
+        # Tests of K have the weight for several directions, the estimate that for one.
+        (False, None, {0.5, 1.0}),
+        (True, 1, {0.0}),
+        (True, 2, {0.0}),
+    ],
+)
+def test_sites_are_told_how_far_to_go(
+    differ: bool, n_directions: int | None, weights: set[float]
+) -> None:
     rng = np.random.default_rng(4)
     drawn = [site_with_its_own_covariance(i if differ else 0, 200, rng) for i in (0, 1)]
     sites = Sites(drawn)
-    sites.estimate(n_directions=1, limit=1)
+    found = sites.estimate(n_directions=n_directions, limit=n_directions or 4)
     targets = [one.target for one in sites.asked if isinstance(one, ProfileOf)]
-    assert {0.0 if one is None else one.weight for one in targets} == {weight}
+    assert {0.0 if one is None else one.weight for one in targets} == weights
+    assert found.directions.shape[1] == (n_directions or 1)
+
+
+def test_one_direction_with_equal_covariances_is_plain_sir() -> None:
+    rng = np.random.default_rng(5)
+    drawn = []
+    for _ in range(4):
+        X = rng.normal(size=(150, 4))
+        drawn.append((X, X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=150)))
+    sites = Sites(drawn)
+    plain = leading_directions(sites.total.sigma, sites.total.kernel, 1)[0]
+    for given in (None, 1):
+        found = sites.estimate(n_directions=given, limit=given or 4)
+        assert subspace_distance(found.directions, plain) < 1e-6
 
 
 # --- variables that are dropped -------------------------------------------------------

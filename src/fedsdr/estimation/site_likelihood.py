@@ -31,6 +31,9 @@ ENOUGH = 0.01
 HOPELESS = 0.3
 # Eigenvalues of the curvature are kept above this, relative to the largest one.
 FLATTEST = 1e-4
+# Factor of the weight of the pooled covariance if there is one direction only: noise in
+# a site's covariance is of use where several directions have to be told apart.
+ALONE = 2.0
 # Length of a step, relative to that of the directions.
 LONGEST = 0.9
 
@@ -78,7 +81,8 @@ class SiteLikelihood:
     n_candidates : int
         Number of variables d from which the s were selected.
     shrinkage : float, default=0.0
-        Weight of the pooled covariance in that of every site.
+        Weight of the pooled covariance in that of every site, at most one half; twice
+        as large for a single direction.
     """
 
     part: Summary
@@ -114,6 +118,8 @@ class SiteLikelihood:
         """
         s = self.part.n_features
         n_steps = max(1, min(MOST_STEPS, most // limit))
+        if n_directions == 1:
+            self.shrinkage *= ALONE
         mixed = self.part.mixed(self.own)
         basis = np.zeros((s, 0))
         kernel, scatter = mixed.between, mixed.scatter
@@ -145,8 +151,26 @@ class SiteLikelihood:
             if n_directions == k:
                 break
         assert best is not None
+        if best[0].shape[1] == 1 and n_directions != 1:
+            best = (yield from self._alone(min(n_steps, most - self.n_asked))) or best
         found, profile, settled = best
         return SiteFit(found, profile, tuple(tests), curved, fragile, settled)
+
+    def _alone(self, n_steps: int) -> Asking[tuple[Matrix, Profile, bool] | None]:
+        """Estimate the only direction again, with the weight for one direction.
+
+        The tests need the weight that further directions have.
+        """
+        if not self.shrinkage or n_steps < 1:
+            return None
+        self.shrinkage *= ALONE
+        mixed = self.part.mixed(self.own)
+        start = _leading(mixed.between, mixed.scatter)[:, None]
+        nothing = start[:, :0]
+        found, profile, settled, _ = yield from self._climb(
+            nothing, start, 0.0, 0.0, n_steps=n_steps, given=True
+        )
+        return found, profile, settled
 
     def _climb(
         self,

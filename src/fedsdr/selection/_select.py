@@ -103,7 +103,8 @@ def select(
         chosen = yield from solve_validated(evidence, k, method)
     solution, support = chosen.solution, None
     if method.whitens_by_site and isinstance(method.penalty, Universal):
-        additions, clearly = STRONG if weight >= 1.0 else WEAK
+        common = own < 1.0 or (weight < 1.0 and k > 1)
+        additions, clearly = WEAK if common else STRONG
         known_before = add_missed_variables(total, solution.active, k, additions)
         support = select_again(total, known_before, k, clearly)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE

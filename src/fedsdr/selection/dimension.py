@@ -15,7 +15,7 @@ from fedsdr.summaries import Summary
 
 # Factors of log N in the evidence that a direction needs: the first one, further ones,
 # and those that BIC on the whole kernel does not choose.
-FIRST_DOUBT, DOUBT, DOUBT_IF_FEWER = 0.5, 0.25, 1.5
+FIRST_DOUBT, DOUBT, DOUBT_IF_FEWER = 0.75, 0.25, 1.5
 
 
 def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
@@ -37,7 +37,9 @@ def elect_dimension(votes: ArrayLike, generator: np.random.Generator) -> int:
     return int(generator.choice(values[counts == counts.max()]))
 
 
-def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> DimensionTest:
+def judge_direction(
+    summary: Summary, solution: Solution, by_bic: int, doubt: float = DOUBT
+) -> DimensionTest:
     r"""Test whether the last direction of a sparse fit is more than noise.
 
     Parameters
@@ -48,6 +50,9 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
         Solution of eq2.10 with k directions.
     by_bic : int
         Choice of `bic_dimension` for the same sums.
+    doubt : float, default=0.25
+        Factor of the logarithm of N in the evidence that is needed, unless BIC chooses
+        fewer directions.
 
     Returns
     -------
@@ -63,16 +68,16 @@ def judge_direction(summary: Summary, solution: Solution, by_bic: int) -> Dimens
     :math:`q(x - 1 - \log x)`. It must exceed
     :math:`k (\log d + \frac14 \log N)`, and :math:`k (\log d + \frac32 \log N)` if BIC
     on the whole kernel chooses fewer directions: as in eq2.14a, where K directions have
-    the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. The first
-    direction needs :math:`2 (\log d + \frac12 \log N)`: it is never left out, and on
-    noise nothing but this test says that there is none. See `judge` for
-    the second condition, and `judge_contrast` for the kernel of pairs, whose noise
+    the penalty K(K+1)/2, the k-th direction has a penalty proportional to k. A first
+    direction that is reported needs :math:`2 (\log d + \frac34 \log N)`: it is never
+    left out, and on noise nothing but this test says that there is none. See `judge`
+    for the second condition, and `judge_contrast` for the kernel of pairs, whose noise
     floor is zero.
     """
     k, active = solution.n_directions, solution.active
     d, n = summary.n_features, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
-    doubt = DOUBT_IF_FEWER if by_bic < k else FIRST_DOUBT if k == 1 else DOUBT
+    doubt = DOUBT_IF_FEWER if by_bic < k else doubt
     needed = needed_evidence(k, d, n, doubt)
     eigenvalue = 0.0
     if active.size >= k:
@@ -113,7 +118,7 @@ def add_directions(
     """
     sigma, kernel = summary.sigma, summary.kernel
     chosen = solve(sigma, kernel, 1, penalty, tol=tol)
-    tests = [judge_direction(summary, chosen, by_bic)]
+    tests = [judge_direction(summary, chosen, by_bic, FIRST_DOUBT)]
     for k in range(2, min(max_directions, summary.n_features) + 1):
         candidate = solve(sigma, kernel, k, penalty, tol=tol)
         tests.append(judge_direction(summary, candidate, by_bic))

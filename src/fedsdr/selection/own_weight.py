@@ -6,7 +6,7 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
-from fedsdr.selection.dimension import judge_direction
+from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
 from fedsdr.selection.penalties import universal_penalty
 from fedsdr.solver import penalty_max, solve
 from fedsdr.summaries.summary import Summary
@@ -15,6 +15,9 @@ from fedsdr.summaries.summary import Summary
 SELECTING = 0.5
 # Signal of the sites' own, relative to that in common, from which they keep theirs.
 OWN_SIGNAL = 0.25
+# Evidence of common means, relative to that of the sites' own kernels, from which these
+# have less weight although they show a direction clearly.
+MUCH_MORE = 2.0
 # Number of variables on which a strong signal is judged.
 CLEAREST = 20
 
@@ -46,7 +49,10 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
     their own is kept wherever it is more than noise, in any direction: a direction
     whose link differs between sites would be lost in common means. For a weak signal,
     eq2.10 is solved with the sites' own kernels and with the kernels of common means,
-    of the rank of y and of y itself, and the direction with most evidence decides.
+    of the rank of y and of y itself, and the direction with most evidence decides. If
+    the sites' own kernels show a direction clearly, with at least half of that
+    evidence, they keep the weight 1: common means would gain little, and lose what
+    differs between sites.
     """
     kernel = method.kernel
     given = kernel.own if isinstance(kernel, Smooth) else 1.0
@@ -61,6 +67,7 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         return 1.0, False, None
     found: list[tuple[float, float, bool, bool]] = []
     kernels = ((1.0, False), (0.0, False), (0.0, True))
+    kept = 0.0
     for weight, by_response in kernels:
         every = total.by_response() if by_response else total
         mixed = every.mixed(weight)
@@ -68,15 +75,19 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
         if not solution.active.size:
             continue
-        test = judge_direction(mixed, solution, 1)
+        test = judge_direction(mixed, solution, 1, FIRST_DOUBT)
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
         own = own_weight(every.subset(solution.active), direction)
-        accepted = _is_clear(test, total.n_features, len(kernels))
+        accepted = is_clear(test, total.n_features, len(kernels))
         found.append((test.evidence, own, by_response, accepted))
+        if weight >= 1.0 and accepted:
+            kept = test.evidence
     if not found:
         return own, False, False
-    _, own, by_response, _ = max(found)
+    best, own, by_response, _ = max(found)
+    if kept and best < MUCH_MORE * kept:
+        return 1.0, False, None
     return own, by_response, any(accepted for *_, accepted in found)
 
 
@@ -104,9 +115,10 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     weight is 1. It is not harmless for a weaker second one: with half the weight the
     noise floor is :math:`(m + 1) / 2m` times as large, and what sites have in common
     stays as it is. What they have of their own is halved as well. So the weight stays 1
-    if the strongest direction of :math:`T - L L' / N^2` is more than noise, and its
-    signal there more than a quarter of that in :math:`L L' / N^2`: as where links
-    differ between sites. Directions and K are estimated with the weight 1 all the same.
+    if the strongest direction of :math:`T - L L' / N^2` has more evidence than the
+    largest of d noise variables mostly has, :math:`2 \log d`, and its signal there is
+    more than a quarter of that in :math:`L L' / N^2`: as where links differ between
+    sites. Directions and K are estimated with the weight 1 all the same.
     """
     kernel = method.kernel
     given = not isinstance(kernel, Smooth) or kernel.own is not None
@@ -118,7 +130,8 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     apart = total.apart()
     rho = testing_penalty(apart, method)
     solution = solve(apart.sigma, apart.kernel, 1, rho, tol=method.tol)
-    if not _is_clear(judge_direction(apart, solution, 1), total.n_features):
+    evidence = judge_direction(apart, solution, 1).evidence
+    if evidence <= 2.0 * np.log(max(total.n_features, 2)):
         return SELECTING
     part = apart.subset(solution.active)
     direction = leading_directions(part.sigma, part.kernel, 1)[0]
@@ -211,13 +224,27 @@ def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
     rho = testing_penalty(total, method)
     solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
-    return _is_clear(judge_direction(total, solution, 1), total.n_features)
+    return is_clear(judge_direction(total, solution, 1), total.n_features)
 
 
-def _is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
-    """Tell whether a direction passes, although the best was searched for.
+def is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
+    r"""Tell whether a direction passes, although the best was searched for.
 
-    It is the best of several kernels, and of all sets of as many variables.
+    Parameters
+    ----------
+    test : DimensionTest
+        Test of the direction on the s variables that were selected for it.
+    n_features : int
+        Number of variables d that could have been selected.
+    n_kernels : int, default=1
+        Number of kernels m of which it is the best.
+
+    Returns
+    -------
+    bool
+        Whether its evidence exceeds what it needs by
+        :math:`2 \log m + 2 (s - 1) \log d`: it is the best of several kernels, and of
+        all sets of as many variables.
     """
     searched = np.log(n_kernels) + (test.n_selected - 1) * np.log(n_features)
     return test.accepted and test.evidence > test.needed + 2 * searched

@@ -96,8 +96,8 @@ class Profile:
         Degrees of freedom of these, as in `Summary`.
     heard, share, share_squared : float
         Sums of :math:`n_i \lambda_i^p`, p = 0, 1, 2, where :math:`\lambda_i` is the
-        share that the directions explain at site i, without that of noise, over the
-        sites where it is larger than that of noise.
+        share that the directions explain at site i with its own covariance, without
+        that of noise, over the sites where it is larger than that of noise.
     """
 
     curvature: Matrix
@@ -239,6 +239,7 @@ def profile(
         return Profile.zero(n_features, n_directions)
     found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
     seen = basis.T @ np.asarray(moved)
+    by_itself = float(np.trace(np.linalg.solve(spread, seen @ seen.T)))
     noise = _residual_scatter(
         found.coefficients, common, n_rows, spread, seen, np.asarray(overlap)
     )
@@ -250,7 +251,7 @@ def profile(
         found.scatter,
         found.explained,
         *_beyond(reduced, batches, np.asarray(overlap)),
-        *_share_moments(found.explained, np.trace(overlap), n_rows, n_directions),
+        *_share_moments(by_itself, np.trace(overlap), n_rows, n_directions),
     )
 
 
