@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from fedsdr import FedSSIR, WeakSignalWarning
+from fedsdr.estimation import leading_directions
 from fedsdr.method import Method, Slices, Smooth
+from fedsdr.rows.own_sites import group_by_site
 from fedsdr.selection.own_weight import (
     SELECTING,
     choose_own,
@@ -15,6 +17,7 @@ from fedsdr.selection.own_weight import (
     selecting_weight,
     signals_over_noise,
 )
+from fedsdr.simulate import make_setting
 from fedsdr.simulate.covariates import draw_autoregressive
 from fedsdr.summaries import Summary, summarize
 
@@ -47,6 +50,20 @@ def test_flipped_links_keep_the_sites_own_kernels() -> None:
     strong = sum(site_sums(0, 20, 60, 0.3, flip=True))
     assert own_weight(strong, FIRST) > 0.9
     assert choose_own(strong, Method())[0] > 0.9
+
+
+@pytest.mark.parametrize("seed", [7001, 7011, 7020, 7027, 7028, 7037])
+def test_a_clear_direction_of_their_own_kernels_is_kept(seed: int) -> None:
+    """Common means have more evidence here, but lose links that differ."""
+    data = make_setting(4, n_per_site=100, n_features=30, random_state=seed)
+    total = sum(
+        summarize(data.X[rows], data.y[rows], kernel=Smooth())
+        for _, rows in group_by_site(data.sites, len(data.y))
+    )
+    total = total.scaled(np.sqrt(np.diag(total.sigma)))
+    first = leading_directions(total.sigma, total.kernel, 1)[0]
+    assert own_weight(total, first) < 1.0
+    assert choose_own(total, Method()) == (1.0, False, None)
 
 
 def test_equal_weak_links_over_many_small_sites_are_pooled() -> None:
