@@ -106,7 +106,8 @@ def select(
         common = own < 1.0 or (weight < 1.0 and k > 1)
         additions, clearly = WEAK if common else STRONG
         known_before = add_missed_variables(total, solution.active, k, additions)
-        support = select_again(total, known_before, k, clearly)
+        # A variable of a second, weaker direction must not be given up lightly.
+        support = select_again(total, known_before, k, min(k, 2) * clearly)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:
