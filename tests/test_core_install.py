@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tools.check_dist import ROOT, TESTS
 
 from fedsdr.extras import EXTRAS, require
 
@@ -197,3 +198,16 @@ def test_extras_are_those_of_the_project() -> None:
 
 def test_what_is_installed_is_not_complained_about() -> None:
     require("arrow", "this test")
+
+
+def test_tests_of_a_distribution_need_no_clone() -> None:
+    """`make dist` runs them where there is neither `benchmarks` nor `reproduction`."""
+    paths = [ROOT / name for name in TESTS]
+    files = [
+        one for path in paths for one in ([path], path.rglob("*.py"))[path.is_dir()]
+    ]
+    assert len(files) > len(TESTS)
+    outside = re.compile(
+        r"^(from|import) (benchmarks|reproduction|tools)\b", re.MULTILINE
+    )
+    assert [file for file in files if outside.search(file.read_text("utf-8"))] == []
