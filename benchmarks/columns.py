@@ -190,7 +190,12 @@ def weighted_basis(y: np.ndarray, degree: int = 12) -> np.ndarray:
 
 def read_genes(name: str, width: int, sites: int) -> tuple[np.ndarray, np.ndarray]:
     """Read a gene expression set, draw sites, and slice by class."""
-    folder = Path(os.environ.get("FEDSDR_GENES", "/work/shared/data/genes"))
+    if "FEDSDR_DATA" not in os.environ:
+        raise SystemExit(
+            "FEDSDR_DATA does not name the folder of the public data sets: name it, or "
+            "run with --only simulated"
+        )
+    folder = Path(os.environ["FEDSDR_DATA"]) / "genes"
     with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
         table = list(csv.reader(file))[1:]
     y = np.array([line[0] for line in table])
