@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.blocked import Values, column_means
 
 _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
 
-def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def check_rows(X: Any, y: Any) -> tuple[Values, NDArray[Any]]:
     """Validate the rows of one site with the checks of scikit-learn.
+
+    Whether the numbers of an array are finite is left to `finite_means`.
 
     Parameters
     ----------
@@ -23,19 +27,41 @@ def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float64
+    X : ndarray of shape (n_rows, n_features), float64 or float32
         The covariates.
     y : ndarray of shape (n_rows,)
         The response, see `check_target`.
     """
-    if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
+    if _is_matrix(X) and _is_plain(y, 1) and len(X) == len(y):
         return X, y
     from sklearn.utils import check_array, check_consistent_length
 
-    X = check_array(X, dtype=np.float64, input_name="X")
+    X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
     return X, y
+
+
+def finite_means(X: Values) -> Vector:
+    """Compute the means of all columns, and refuse values that are not finite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Covariates.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Means. One pass over X does both, since a value that is not finite makes its sum
+        so.
+    """
+    means = column_means(X)
+    if not np.isfinite(means).all():
+        from sklearn.utils import assert_all_finite
+
+        assert_all_finite(X, input_name="X")
+    return means
 
 
 def check_target(y: Any) -> NDArray[Any]:
@@ -80,6 +106,16 @@ def check_target(y: Any) -> NDArray[Any]:
             "convert it to numbers, text or booleans"
         )
     return values
+
+
+def _is_matrix(values: Any) -> bool:
+    """Return whether an array can be summed as it is."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype in (np.float64, np.float32)
+        and values.ndim == 2
+        and values.size > 0
+    )
 
 
 def _is_plain(values: Any, n_axes: int) -> bool:

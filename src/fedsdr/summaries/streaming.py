@@ -13,12 +13,8 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
-from fedsdr.summaries.kernels import (
-    RankPolynomials,
-    gram,
-    pair_squares,
-    plain_response,
-)
+from fedsdr.summaries.kernels import gram, pair_squares
+from fedsdr.summaries.rank_functions import RankPolynomials, plain_response
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary, centre
@@ -117,7 +113,6 @@ class _Smooth:
         self._seen = 0
         self._product = np.zeros((degree + 1, n_features))
         self._sums = np.zeros(degree + 1)
-        self._overlap = np.zeros((degree, degree))
 
     def add(self, rows: Matrix, kept: Mask | slice) -> None:
         """Add a batch; rows of other parts get weight zero, which avoids a copy."""
@@ -130,18 +125,17 @@ class _Smooth:
         functions[kept] = own
         self._product += functions.T @ rows
         self._sums += own.sum(axis=0)
-        self._overlap += smooth.T @ smooth
 
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
         """Return the summary, with rows centred on the mean of their part."""
         every = self._product - np.outer(self._sums, moments.mean)
-        product = every[:-1]
+        product, overlap = every[:-1], self._polynomials.overlap
         return Summary(
             moments.n_rows,
             scatter,
             gram(product),
-            freedom=float(np.trace(self._overlap)),
-            freedom_squared=float((self._overlap**2).sum()),
+            freedom=float(np.trace(overlap)),
+            freedom_squared=float((overlap**2).sum()),
             linear=np.sqrt(moments.n_rows) * product.T,
             products=every[-1],
             response_square=float(self._response @ self._response),
