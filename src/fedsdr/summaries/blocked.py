@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
-
-Values = NDArray[np.floating[Any]]
+from fedsdr.summaries.dense_blocks import is_sparse, row_block
 
 #: Rows of a block, and bytes that it may take.
 MOST_ROWS, FEWEST_ROWS = 4096, 256
@@ -108,12 +106,12 @@ def blocks_of(n_rows: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
-def column_means(X: Values) -> Vector:
+def column_means(X: Any) -> Vector:
     """Compute the mean of every column in float64.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows, float32 or float64.
 
     Returns
@@ -125,21 +123,19 @@ def column_means(X: Values) -> Vector:
 
     def add(blocks: Sequence[slice]) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
-            sums = [X[own].sum(axis=0, dtype=np.float64) for own in blocks]
+            sums = [row_block(X, own).sum(axis=0, dtype=np.float64) for own in blocks]
             return np.asarray(np.sum(sums, axis=0))
 
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.sum(in_lanes(X, add), axis=0)) / len(X)
+        return np.asarray(np.sum(in_lanes(X, add), axis=0)) / X.shape[0]
 
 
-def centred_sums(
-    X: Values, mean: Vector, sides: Sequence[SideSums] = ()
-) -> CentredSums:
+def centred_sums(X: Any, mean: Vector, sides: Sequence[SideSums] = ()) -> CentredSums:
     r"""Compute the scatter of rows, and further sums, in one pass.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows, float32 or float64; sums are formed in float64.
     mean : ndarray of shape (n_features,)
         Means of the columns, up to rounding.
@@ -163,14 +159,15 @@ def centred_sums(
     lanes = int(np.clip(n_rows // (8 * height), 1, LANES))
 
     def add(blocks: Sequence[slice]) -> list[Matrix]:
-        buffer = np.empty_like(X[blocks[0]], dtype=np.float64)
+        size = blocks[0].stop - blocks[0].start
+        buffer = np.empty((size, n_features), order=_order(X))
         product = np.empty((n_features, n_features))
         scatter = np.zeros((n_features, n_features))
         rest = np.zeros(n_features)
         found = [np.zeros((side.n_sums, n_features)) for side in sides]
         for own in blocks:
             rows = buffer[: own.stop - own.start]
-            np.subtract(X[own], mean, out=rows)
+            np.subtract(row_block(X, own), mean, out=rows)
             # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
             scatter += np.matmul(rows.T, rows, out=product)
             rest += rows.sum(axis=0)
@@ -189,13 +186,13 @@ def centred_sums(
 
 
 def in_lanes(
-    X: Values, add: Callable[[Sequence[slice]], Found], lanes: int = LANES
+    X: Any, add: Callable[[Sequence[slice]], Found], lanes: int = LANES
 ) -> list[Found]:
     """Divide the blocks of rows among lanes, and run these in threads if it pays.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows.
     add : callable
         From the blocks of a lane, at least one, to its sums.
@@ -207,12 +204,19 @@ def in_lanes(
     list
         What each lane returned, in order. The division depends on the shape of X only.
     """
-    blocks = list(blocks_of(len(X), block_rows(X.shape[1])))
+    blocks = list(blocks_of(X.shape[0], block_rows(X.shape[1])))
     lanes = max(1, min(lanes, len(blocks)))
     ends = [len(blocks) * lane // lanes for lane in range(lanes + 1)]
     tasks = [blocks[a:b] for a, b in pairwise(ends)]
-    threads = 1 if len(tasks) == 1 or X.size < MANY else allowed_threads()
+    threads = (
+        1 if len(tasks) == 1 or X.shape[0] * X.shape[1] < MANY else allowed_threads()
+    )
     if threads == 1:
         return [add(task) for task in tasks]
     with single_threaded_blas(), ThreadPoolExecutor(min(threads, lanes)) as pool:
         return list(pool.map(add, tasks))
+
+
+def _order(X: Any) -> Literal["C", "F"]:
+    """Return the order of a buffer that rows are copied to without a transposition."""
+    return "F" if not is_sparse(X) and X.flags.fnc else "C"

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.blocked import Values, column_means
+from fedsdr.summaries.blocked import column_means
+from fedsdr.summaries.dense_blocks import is_sparse
 
 _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
 
-def check_rows(X: Any, y: Any) -> tuple[Values, NDArray[Any]]:
+def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Validate the rows of one site with the checks of scikit-learn.
 
     Whether the numbers of an array are finite is left to `finite_means`.
@@ -21,14 +22,14 @@ def check_rows(X: Any, y: Any) -> tuple[Values, NDArray[Any]]:
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+        Covariates: numpy, pandas, polars, Arrow or scipy.sparse; finite numbers.
     y : array-like of shape (n_rows,)
         Response: numbers, strings, booleans or categories.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float64 or float32
-        The covariates.
+    X : ndarray or sparse matrix of shape (n_rows, n_features), float64 or float32
+        The covariates; a sparse matrix in compressed rows.
     y : ndarray of shape (n_rows,)
         The response, see `check_target`.
     """
@@ -36,18 +37,19 @@ def check_rows(X: Any, y: Any) -> tuple[Values, NDArray[Any]]:
         return X, y
     from sklearn.utils import check_array, check_consistent_length
 
-    X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    kinds = [np.float64, np.float32]
+    X = check_array(X, dtype=kinds, accept_sparse="csr", input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
     return X, y
 
 
-def finite_means(X: Values) -> Vector:
+def finite_means(X: Any) -> Vector:
     """Compute the means of all columns, and refuse values that are not finite.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Covariates.
 
     Returns
@@ -60,7 +62,7 @@ def finite_means(X: Values) -> Vector:
     if not np.isfinite(means).all():
         from sklearn.utils import assert_all_finite
 
-        assert_all_finite(X, input_name="X")
+        assert_all_finite(X.data if is_sparse(X) else X, input_name="X")
     return means
 
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.blocked import Values, centred_sums
+from fedsdr.summaries.blocked import centred_sums
 from fedsdr.summaries.column_spread import ROUNDING
+from fedsdr.summaries.dense_blocks import dense_columns, largest_values
 from fedsdr.summaries.inputs import check_rows, finite_means
 from fedsdr.summaries.kernels import gram, pair_squares, within_pairs
 from fedsdr.summaries.rank_functions import plain_response
@@ -318,7 +319,9 @@ def summarize(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+        Covariates: numpy, pandas, polars, Arrow or scipy.sparse; finite numbers. Of a
+        sparse matrix only a block of rows is made dense at a time (for `Pairs` all of
+        it), and float32 is summed in float64 without a copy of all of X.
     y : array-like of shape (n_rows,)
         Response. Text, booleans and categories are classes, one slice each; for
         numbers see `response`.
@@ -405,14 +408,14 @@ def summarize(
     return found.without_rounding(_largest_if_near(found, mean, X))
 
 
-def _from_functions(X: Values, mean: Vector, weights: Weights, own: Vector) -> Summary:
+def _from_functions(X: Any, mean: Vector, weights: Weights, own: Vector) -> Summary:
     """Summarise rows with a kernel of functions of y.
 
     These have the mean zero, so that the rounding error of the mean does not matter to
     their products with the rows.
     """
     functions = FunctionSums(weights.ranks, own)
-    sums, n_rows = centred_sums(X, mean, [functions]), len(X)
+    sums, n_rows = centred_sums(X, mean, [functions]), X.shape[0]
     moved, overlap = sums.sides[0][:-1], functions.polynomials.overlap
     return Summary(
         n_rows,
@@ -426,28 +429,29 @@ def _from_functions(X: Values, mean: Vector, weights: Weights, own: Vector) -> S
     )
 
 
-def _from_groups(X: Values, mean: Vector, weights: Weights) -> Summary:
+def _from_groups(X: Any, mean: Vector, weights: Weights) -> Summary:
     """Summarise rows with a kernel of means of groups, or with none."""
     if weights.form == "none":
         sums = centred_sums(X, mean)
-        return Summary(len(X), sums.scatter, np.zeros_like(sums.scatter))
+        return Summary(X.shape[0], sums.scatter, np.zeros_like(sums.scatter))
     labels = LabelSums(weights.ranks)
     sums = centred_sums(X, mean, [labels])
     roots = np.sqrt(labels.counts)[:, None]
     between = gram(sums.sides[0] / roots - roots * sums.rest)
     freedom = float(weights.ranks.max())
-    return Summary(len(X), sums.scatter, between, 1, freedom, freedom)
+    return Summary(X.shape[0], sums.scatter, between, 1, freedom, freedom)
 
 
-def _from_pairs(X: Values, weights: Weights) -> Summary:
-    centred = centre(X.astype(np.float64, copy=False))[0]
+def _from_pairs(X: Any, weights: Weights) -> Summary:
+    rows = dense_columns(X, slice(None))
+    centred, _ = centre(rows, out=rows)
     scatter, ranks = centred.T @ centred, weights.ranks
     between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
     squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
-    return Summary(len(X), scatter, between, freedom_squared=squares)
+    return Summary(len(rows), scatter, between, freedom_squared=squares)
 
 
-def _largest_if_near(found: Summary, mean: Vector, X: Values) -> Vector:
+def _largest_if_near(found: Summary, mean: Vector, X: Any) -> Vector:
     """Compute the largest value of columns that may be constant up to rounding.
 
     No value is farther from the mean than the root of the number of rows times the
@@ -458,8 +462,7 @@ def _largest_if_near(found: Summary, mean: Vector, X: Values) -> Vector:
     largest = np.zeros(found.n_features)
     near = deviations <= 1.01 * ROUNDING * bound
     if near.any():
-        values = X[:, near]
-        largest[near] = np.maximum(values.max(axis=0), -values.min(axis=0))
+        largest[near] = largest_values(X[:, near])
     return largest
 
 
