@@ -20,6 +20,7 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    join_facts,
     no_functions,
     without_rounding,
 )
@@ -288,7 +289,7 @@ class StreamedRows(Rows):
                 block[place : place + len(rows)] = rows[:, start:stop]
                 place += len(rows)
             facts = look(block, stream.y, columns[start:stop], **terms)
-            found = facts if found is None else _join(found, facts)
+            found = facts if found is None else join_facts(found, facts)
         assert found is not None
         return found
 
@@ -387,12 +388,3 @@ def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
             lots.append([])
         lots[-1].append(basis)
     return lots
-
-
-def _join(first: Facts, second: Facts) -> Facts:
-    """Merge facts about different columns of the same rows."""
-    return replace(
-        first,
-        minorities={**first.minorities, **second.minorities},
-        prints={**first.prints, **second.prints},
-    )

@@ -64,7 +64,7 @@ class ColumnSpread:
         """
         for start in range(0, len(X), _BLOCK):
             with np.errstate(invalid="ignore"):
-                self._add(X[start : start + _BLOCK])
+                self._add(np.asarray(X[start : start + _BLOCK], dtype=np.float64))
 
     @property
     def tops(self) -> Powers:

@@ -85,3 +85,51 @@ def largest_values(X: Any) -> Vector:
     else:
         highest, lowest = X.max(axis=0), X.min(axis=0)
     return np.maximum(highest, -lowest).astype(np.float64, copy=False)
+
+
+def as_dense(X: Any) -> Matrix:
+    """Return all of X as a matrix of float64.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        X itself if it is one.
+    """
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+
+
+def by_rows(X: Any) -> Any:
+    """Return X in a form in which rows are found quickly.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray or sparse matrix of shape (n_rows, n_features)
+        Compressed rows of a sparse matrix, any other X itself.
+    """
+    return X.tocsr() if is_sparse(X) else X
+
+
+def by_columns(X: Any) -> Any:
+    """Return X in a form in which columns are found quickly.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray or sparse matrix of shape (n_rows, n_features)
+        Compressed columns of a sparse matrix, any other X itself.
+    """
+    return X.tocsc() if is_sparse(X) else X
