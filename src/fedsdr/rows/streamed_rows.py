@@ -73,7 +73,7 @@ class StreamedRows(Rows):
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._stream = Stream(self.read)
+        self._stream = Stream(self.read, getattr(self.read, "responses", None))
         self._seed = int(self.generator.integers(2**63))
 
     @property
@@ -104,6 +104,8 @@ class StreamedRows(Rows):
             If they do not; the error contains columns and counts, never a value.
         """
         stream = self._stream
+        # The columns are measured in the same pass, which a study asks for later.
+        assert stream.measured is not None
         check_names(stream.n_features, self.columns, terms, columns)
         broken = ~(stream.largest < largest)
         numeric = stream.y.dtype.kind == "f"
@@ -338,11 +340,11 @@ class StreamedRows(Rows):
         return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
-        """Compute what centring has left of the mean, a rounding error."""
-        mean = self._stream.mean
-        if self._rest is None or self._rest[0] is not mean:
+        """Compute the mean of all rows minus the origin."""
+        origin = self._stream.origin
+        if self._rest is None or self._rest[0] is not origin:
             total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
-            self._rest = (mean, np.asarray(total) / self.n_rows)
+            self._rest = (origin, np.asarray(total) / self.n_rows)
         return self._rest[1]
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:

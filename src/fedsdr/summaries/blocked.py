@@ -153,36 +153,52 @@ def centred_sums(X: Any, mean: Vector, sides: Sequence[SideSums] = ()) -> Centre
     it, r, is summed in the same pass, and :math:`n r r'` subtracted: columns with large
     means lose no digits.
     """
+    scatter, total, *found = side_sums(
+        X, mean, [_Products(X.shape[1]), _Total(), *sides]
+    )
+    rest = total[0] / X.shape[0]
+    scatter -= np.outer(rest, rest) * X.shape[0]
+    return CentredSums(rest, scatter, found)
+
+
+def side_sums(X: Any, mean: Vector, sides: Sequence[SideSums]) -> list[Matrix]:
+    """Compute several sums of rows about a given mean in one pass.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows, float32 or float64; sums are formed in float64.
+    mean : ndarray of shape (n_features,)
+        What is subtracted from every row.
+    sides : sequence of SideSums
+        Sums.
+
+    Returns
+    -------
+    list of ndarray
+        Sums, in the same order.
+    """
     n_rows, n_features = X.shape
     # All lanes together may hold as many sums as an eighth of X.
-    height = n_features + sum(side.n_sums for side in sides)
-    lanes = int(np.clip(n_rows // (8 * height), 1, LANES))
+    height = sum(side.n_sums for side in sides)
+    lanes = int(np.clip(n_rows // (8 * max(height, 1)), 1, LANES))
 
     def add(blocks: Sequence[slice]) -> list[Matrix]:
         size = blocks[0].stop - blocks[0].start
         buffer = np.empty((size, n_features), order=_order(X))
-        product = np.empty((n_features, n_features))
-        scatter = np.zeros((n_features, n_features))
-        rest = np.zeros(n_features)
         found = [np.zeros((side.n_sums, n_features)) for side in sides]
         for own in blocks:
             rows = buffer[: own.stop - own.start]
             np.subtract(row_block(X, own), mean, out=rows)
-            # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
-            scatter += np.matmul(rows.T, rows, out=product)
-            rest += rows.sum(axis=0)
             for side, sums in zip(sides, found, strict=True):
                 side.add(own, rows, sums)
-        return [rest, scatter, *found]
+        return found
 
-    parts = in_lanes(X, add, lanes=lanes)
-    rest, scatter, *found = parts[0]
-    for part in parts[1:]:
-        for total, own in zip((rest, scatter, *found), part, strict=True):
-            total += own
-    rest /= n_rows
-    scatter -= np.outer(rest, rest) * n_rows
-    return CentredSums(rest, scatter, found)
+    first, *others = in_lanes(X, add, lanes=lanes)
+    for part in others:
+        for sums, own in zip(first, part, strict=True):
+            sums += own
+    return first
 
 
 def in_lanes(
@@ -220,3 +236,23 @@ def in_lanes(
 def _order(X: Any) -> Literal["C", "F"]:
     """Return the order of a buffer that rows are copied to without a transposition."""
     return "F" if not is_sparse(X) and X.flags.fnc else "C"
+
+
+class _Products:
+    """Squares and products of the columns."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_sums = n_features
+
+    def add(self, _: slice, rows: Matrix, sums: Matrix) -> None:
+        # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
+        sums += rows.T @ rows
+
+
+class _Total:
+    """Sums of the columns."""
+
+    n_sums = 1
+
+    def add(self, _: slice, rows: Matrix, sums: Matrix) -> None:
+        sums += rows.sum(axis=0)
