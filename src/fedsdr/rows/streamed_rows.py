@@ -53,7 +53,7 @@ class StreamedRows(Rows):
         Names of the columns; empty if they are not known.
     memory : int, default=2**28
         Bytes of memory that may be used in addition to a batch, the responses, and the
-        sums. With less memory, rows are read more often.
+        sums. With less memory, rows are read more often, and none are read ahead.
 
     Notes
     -----
@@ -73,7 +73,8 @@ class StreamedRows(Rows):
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._stream = Stream(self.read, getattr(self.read, "responses", None))
+        responses = getattr(self.read, "responses", None)
+        self._stream = Stream(self.read, responses, ahead=self.memory >= MEMORY)
         self._seed = int(self.generator.integers(2**63))
 
     @property

@@ -49,6 +49,9 @@ class Stream:
         Function that returns the responses of all batches alone. Where a source can
         read one column without the others, the first sums need one pass over the rows
         instead of two.
+    ahead : bool, default=False
+        Whether to read the next batch while sums of this one are formed, if there are
+        two threads; one more batch is then held.
 
     Notes
     -----
@@ -60,6 +63,7 @@ class Stream:
 
     read: Reader
     responses: Responses | None = None
+    ahead: bool = False
     _powers: Powers | None = field(default=None, init=False)
     _spread: ColumnSpread | None = field(default=None, init=False)
     _measuring: bool = field(default=False, init=False)
@@ -282,7 +286,8 @@ class Stream:
     def _batches(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         """Read the rows, and raise an error if they changed since the first pass."""
         prints: list[tuple[int, int]] = []
-        for X, y, own in read_ahead(self._printed):
+        read = read_ahead(self._printed) if self.ahead else self._printed()
+        for X, y, own in read:
             prints.append(own)
             if self._prints is not None and (
                 len(prints) > len(self._prints)
