@@ -53,7 +53,9 @@ def test_the_first_sums_need_one_pass(source) -> None:
     (found,) = rows.summarize_parts(terms)
     # The number of columns is read off a first batch.
     assert sorted(passes) == [1, max(passes)]
-    X, y = (np.concatenate(own) for own in zip(*read_rows(source, NAMES, "y")))
+    X, y = (
+        np.concatenate(own) for own in zip(*read_rows(source, NAMES, "y"), strict=True)
+    )
     held = MemoryRows(X, y, np.random.default_rng(0))
     (expected,) = held.summarize_parts(terms)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12, atol=1e-12)
