@@ -305,8 +305,12 @@ def add_public() -> None:
     for data in ("communities", "credit", "heart", "heart-columns", "wine"):
         add(f"data/{data}/default", fit_public, fed_ssir, data)
         add(f"data/{data}/k1", fit_public, partial(fed_ssir, 1), data)
-    for name, rule in (("auto-2", Auto), ("bic-2", Bic)):
-        make = partial(fed_ssir, rule(max_directions=2))
+    for name, rule, limit in (
+        ("auto-2", Auto, 2),
+        ("bic-2", Bic, 2),
+        ("auto-4", Auto, 4),
+    ):
+        make = partial(fed_ssir, rule(max_directions=limit))
         add(f"data/communities/{name}", fit_public, make, "communities")
     NEEDS_DATA.update(set(CASES) - before)
 
