@@ -2,8 +2,9 @@
 
 Walks are traced for ``FedSSIR().fit``, for the fit that was the default of version 0.1,
 for a study at its sites and at its coordinator, and for a task of ``fedsdr reproduce
-table1``. Each is run once before it is traced, so that imports are not counted. Functions
-are searched by name in all files, so that the tool needs no change when they move.
+table1``. Each is run once before it is traced, so that imports are not counted.
+Functions are searched by name in all files, so that the tool needs no change when they
+move.
 
 Usage: ``python tools/walk.py [--only fit|study|reproduce] [--markdown]``
 """
