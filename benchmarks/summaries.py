@@ -154,6 +154,11 @@ def write_table(ledger: Ledger, path: Path) -> str:
     last = ledger.rows[-1]
     machine = f"{last['cpus']} cores, {last['model']}"
     lines += ["", f"Measured on {last['date']} at commit {last['commit']}, {machine}."]
+    if any(float(str(row["load"])) > float(str(row["cpus"])) for row in ledger.rows):
+        lines.append(
+            "A load above the number of cores: other programs ran, and times of"
+        )
+        lines.append("several threads, of BLAS above all, mean little.")
     text = "\n".join(lines) + "\n"
     path.write_text(text)
     return text

@@ -44,6 +44,11 @@ def single_threaded_blas() -> Iterator[None]:
     measured here, two threads on two busy cores made a 150 x 150 eigendecomposition a
     hundred times slower. Large products of rows are divided among threads of our own,
     see `allowed_threads`.
+
+    Yields
+    ------
+    None
+        Nothing.
     """
     with _Pinned.lock:
         if not _Pinned.callers:

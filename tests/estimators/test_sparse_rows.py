@@ -16,7 +16,7 @@ FORMS = {
     "csr": sparse.csr_array,
     "csc": sparse.csc_array,
     "matrix of bytes": lambda X: sparse.csr_matrix(X.astype(np.int8)),
-    "coo": sparse.coo_array,
+    "lil": sparse.lil_array,
     "float32": lambda X: X.astype(np.float32),
     "bytes": lambda X: X.astype(np.int8),
 }
