@@ -11,6 +11,7 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
@@ -30,6 +31,7 @@ __all__ = [
     "Index",
     "MomentSums",
     "MomentsOf",
+    "PrivateMoments",
     "ProfileOf",
     "Question",
     "RemainderOf",
