@@ -127,6 +127,14 @@ def _private_stages(
     variables: Variables, method: Method, generator: np.random.Generator
 ) -> Asking[Result]:
     """Go through all stages with one noisy sum, which is all that sites are asked."""
+    if method.privacy is not None and variables.discrete != bool(
+        method.privacy.classes
+    ):
+        raise InputError(
+            "privacy must name all classes of y if y holds classes, and the range of y "
+            "if it holds numbers: give Privacy(classes=...) or Privacy(response=...), "
+            "or say with response='ordered' or 'classes' which of them y holds"
+        )
     terms = method.terms(variables)
     question = PrivateMoments(terms)
     sums: Vector = yield question

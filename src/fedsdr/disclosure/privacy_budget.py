@@ -25,9 +25,10 @@ def spent(entries: Iterable[Entry], now: datetime | None = None) -> tuple[float,
 
     Returns
     -------
-    epsilon, delta : float
-        Sums over all rounds. An offer counts whether or not its sum was opened, since
-        nobody at the site knows; its release in the same round does not count again.
+    tuple of two float
+        Epsilon and delta, added over all rounds. An offer counts whether or not its sum
+        was opened, since nobody at the site knows; its release in the same round does
+        not count again.
     """
     since = (datetime.now(UTC) if now is None else now) - timedelta(days=YEAR)
     costs = {

@@ -85,7 +85,7 @@ class RowBounds:
 
     @property
     def units(self) -> Vector:
-        """What the integer 1 stands for in each entry of w: rows, columns, functions."""
+        """What the integer 1 stands for in each entry of w."""
         lengths = (1.0, self._radius(self.privacy.radius), self.function_length)
         count, column, function = (
             length / _limit(share)

@@ -88,8 +88,8 @@ def read_noisy(
     Returns
     -------
     NoisyMoments
-        With the kernel :math:`T = L (G + r I)^{-1} L'`, where L is the covariance of the
-        columns and the functions of y, and G that of the functions; r is a ridge.
+        With the kernel :math:`T = L (G + r I)^{-1} L'`, where L is the covariance of
+        the columns and the functions of y, and G that of the functions; r is a ridge.
         Eigenvalues of the covariance that noise could have made are raised to its
         spectral radius.
     """
@@ -157,6 +157,7 @@ def _effective_rows(n_rows: float, covariance: float, link: float) -> int:
     r"""Return the number of rows whose sampling noise is as large as all noise.
 
     A direction with the eigenvalue 1/2 has sampling noise of the variance 1 / (4 N) in
-    :math:`(T - \lambda \Sigma) v`, and noise of :math:`\tau_L^2 / 2 + \tau_\Sigma^2 / 4`.
+    :math:`(T - \lambda \Sigma) v`, and for the sake of privacy noise of the variance
+    :math:`\tau_L^2 / 2 + \tau_\Sigma^2 / 4`.
     """
     return max(int(1.0 / (1.0 / n_rows + 2.0 * link**2 + covariance**2)), 1)

@@ -123,17 +123,16 @@ def describe_privacy(study: StudyFile) -> list[str]:
         return []
     lost = len(agreed.sites) - agreed.agreed_threshold
     colluding = agreed.agreement().tolerated
-    return [
-        (
-            "one sum with noise over the sites that stay: number of rows, means and "
-            f"products of {len(agreed.columns)} columns and of functions of y"
-        ),
-        (
-            f"epsilon {study.privacy.epsilon:g} and delta {study.privacy.delta:g} hold for "
-            "adding or removing one row of one site, against a coordinator with "
-            f"{colluding} colluding site(s), also if {lost} site(s) are lost"
-        ),
-    ]
+    seen = (
+        "one sum with noise over the sites that stay: number of rows, means and "
+        f"products of {len(agreed.columns)} columns and of functions of y"
+    )
+    promise = (
+        f"epsilon {study.privacy.epsilon:g} and delta {study.privacy.delta:g} hold for "
+        "adding or removing one row of one site, against a coordinator with "
+        f"{colluding} colluding site(s), also if {lost} site(s) are lost"
+    )
+    return [seen, promise]
 
 
 def describe_cost(cost: PrivacyCost) -> list[str]:
@@ -150,15 +149,14 @@ def describe_cost(cost: PrivacyCost) -> list[str]:
         Descriptions, one line each.
     """
     ratio = cost.covariance_noise / cost.sampling_noise
-    return [
-        (
-            f"with {cost.n_rows} rows over all sites the noise of a correlation has a "
-            f"standard deviation of {cost.covariance_noise:.2g}, {ratio:.2g} times that of "
-            "sampling"
-        ),
-        (
-            f"variables are selected as from {cost.effective_rows} rows, with the penalty "
-            f"{cost.penalty:.2g} in place of {cost.plain_penalty:.2g} at least"
-        ),
-        f"{cost.rows_for_half} rows are needed for noise of half the size of sampling",
-    ]
+    noise = (
+        f"with {cost.n_rows} rows over all sites the noise of a correlation has a "
+        f"standard deviation of {cost.covariance_noise:.2g}, {ratio:.2g} times that "
+        "of sampling"
+    )
+    selection = (
+        f"variables are selected as from {cost.effective_rows} rows, with a penalty of "
+        f"at least {cost.penalty:.2g} in place of {cost.plain_penalty:.2g}"
+    )
+    needed = f"{cost.rows_for_half} rows are needed for half as much noise as sampling"
+    return [noise, selection, needed]
