@@ -42,6 +42,39 @@ def spent(entries: Iterable[Entry], now: datetime | None = None) -> tuple[float,
     )
 
 
+def second_answer(release: Release, entries: Iterable[Entry]) -> Violation | None:
+    """Require that a study has one answer with noise, and not another.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check; in its round an offer may already have been recorded.
+    entries : iterable of Entry
+        All entries of the ledger.
+
+    Returns
+    -------
+    Violation or None
+        QUESTIONS.
+
+    Notes
+    -----
+    Noise is new in every answer, so it is gone from the average of many. The same noise
+    would be gone from the difference of two sums over different sites.
+    """
+    if release.spends is None:
+        return None
+    for entry in entries:
+        if entry.study == release.study and entry.round != release.round:
+            return Violation(
+                "QUESTIONS",
+                f"this study has had its answer with noise (entry {entry.index}), and "
+                "another one would break its promise: make another study, which spends "
+                "its epsilon again",
+            )
+    return None
+
+
 def beyond_budget(
     release: Release, policy: Policy, entries: Sequence[Entry]
 ) -> Violation | None:

@@ -10,7 +10,7 @@ from fedsdr.disclosure.differencing import review_history
 from fedsdr.disclosure.facts import Facts, Fingerprint
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.privacy_budget import beyond_budget
+from fedsdr.disclosure.privacy_budget import beyond_budget, second_answer
 from fedsdr.disclosure.release_rules import Violation, review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage
 from fedsdr.exceptions import Refusal
@@ -89,11 +89,14 @@ class ReleaseGate:
             Empty if the release may be made.
         """
         entries = self.ledger.entries()
-        budget = beyond_budget(release, self.policy, entries)
+        noisy = (
+            second_answer(release, entries),
+            beyond_budget(release, self.policy, entries),
+        )
         return [
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
-            *([] if budget is None else [budget]),
+            *(one for one in noisy if one is not None),
         ]
 
     def permit(self, release: Release) -> None:
