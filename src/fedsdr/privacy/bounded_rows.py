@@ -216,8 +216,10 @@ class RowBounds:
     def _mapped(self, X: Matrix, y: NDArray[Any]) -> Matrix:
         """Map columns and a numeric y to [-1, 1]; what is no number to the middle."""
         values = X if self.privacy.classes else np.column_stack([X, y])
-        mapped = (np.asarray(values, dtype=np.float64) - self.middle) / self.half
-        return np.clip(np.nan_to_num(mapped, posinf=1.0, neginf=-1.0), -1.0, 1.0)
+        low, high = np.array(self._pairs).T
+        inside = np.clip(np.asarray(values, dtype=np.float64), low, high)
+        mapped = (inside - self.middle) / self.half
+        return np.clip(np.nan_to_num(mapped, nan=0.0), -1.0, 1.0)
 
     def _radius(self, share: float) -> float:
         return float(share * np.sqrt(self.n_features))

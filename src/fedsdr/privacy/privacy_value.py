@@ -11,6 +11,9 @@ from fedsdr.exceptions import InputError
 #: Lowest and highest value of a column.
 Pair = tuple[float, float]
 
+#: Ends of ranges must be smaller, so that widths can be squared.
+LARGEST = 1e100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Privacy:
@@ -159,7 +162,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _pair(name: str, value: Any) -> Pair:
-    if not _is_pair(value) or not -math.inf < value[0] < value[1] < math.inf:
+    if not _is_pair(value) or not -LARGEST < value[0] < value[1] < LARGEST:
         raise InputError(
             f"{name} must be (lowest, highest), two finite numbers, got {value!r}"
         )
