@@ -1,24 +1,10 @@
 """Noise that is the same in every run of the tests."""
 
-import random
-from collections.abc import Callable
-from types import SimpleNamespace
-
 import pytest
-
-from fedsdr.privacy import discrete_gaussian
+from tests.privacy.seeding import seed_noise
 
 
 @pytest.fixture
-def seeded(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that lets noise follow from a seed."""
-
-    def seed(number: int) -> None:
-        source = random.Random(number)
-        stand_in = SimpleNamespace(
-            randbelow=source.randrange, randbits=source.getrandbits
-        )
-        monkeypatch.setattr(discrete_gaussian, "secrets", stand_in)
-
-    seed(1)
-    return seed
+def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let noise follow from a seed."""
+    seed_noise(monkeypatch, 1)
