@@ -19,8 +19,7 @@ from fedsdr.privacy import (
 )
 from fedsdr.privacy.bounded_rows import MOST_ROWS
 from fedsdr.privacy.noise_budget import BITS
-from fedsdr.questions.question import Question
-from fedsdr.questions.row_settings import AS_HELD
+from fedsdr.questions.question import AS_HELD, Question
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
 
