@@ -8,7 +8,8 @@ import pytest
 from tests.disclosure.examples import facts, release, write
 
 from fedsdr import InputError
-from fedsdr.disclosure import Ledger, Policy, ReleaseGate
+from fedsdr.disclosure import Ledger, LedgerError, Policy, ReleaseGate
+from fedsdr.disclosure.chain import read_chain
 from fedsdr.disclosure.privacy_budget import spent
 from fedsdr.exceptions import Refusal
 
@@ -122,8 +123,6 @@ def test_costs_are_in_the_ledger_and_only_there() -> None:
 
 @pytest.mark.parametrize("value", ["[1.0]", "[1, 2]", "null", '"1"', "[-1.0,1.0]"])
 def test_a_cost_that_nobody_wrote_is_noticed(tmp_path: Any, value: str) -> None:
-    from fedsdr.disclosure.chain import LedgerError, read_chain
-
     ledger = Ledger()
     offer(ledger)
     line = ledger.entries()[0].to_line()

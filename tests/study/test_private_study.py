@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 from tests.privacy.seeding import seed_noise
 from tests.study.consortia import NAMES, Files
+from typer.testing import CliRunner
 
+from fedsdr.cli import app
 from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols.exchange import IncompleteError
 from fedsdr.result import Result
-from fedsdr.study import read_study
+from fedsdr.study import conduct, read_study
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.dry_run import dry_run
 from fedsdr.study.outlook import seen_by_coordinator, statistics
@@ -129,8 +131,6 @@ def test_a_spent_budget_stops_a_study(tmp_path: Path) -> None:
 
 
 def _run(files: Files, folder: str) -> Any:
-    from fedsdr.study import conduct
-
     return conduct(files.study_file, files.connect(), files.coordinator / folder)
 
 
@@ -240,10 +240,6 @@ def files_result_noise(files: Files) -> float:
 
 
 def test_json_of_a_check(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from fedsdr.cli import app
-
     files = private_files(tmp_path, rows=draw_rows(60))
     outcome = CliRunner().invoke(
         app, ["study", "check", str(files.study_file), "--rows", "5000", "--json"]
@@ -254,3 +250,10 @@ def test_json_of_a_check(tmp_path: Path) -> None:
     assert found["privacy"]["n_rows"] == 5000
     shown = CliRunner().invoke(app, ["study", "check", str(files.study_file)])
     assert "privacy costs" in shown.stdout
+
+
+def test_a_steward_sees_what_is_spent(tmp_path: Path) -> None:
+    files = private_files(tmp_path, rows=draw_rows(400))
+    files.run()
+    outcome = CliRunner().invoke(app, ["site", "ledger", str(tmp_path / "east/ledger")])
+    assert "privacy spent in 365 days: epsilon 8, delta 1e-05" in outcome.output
