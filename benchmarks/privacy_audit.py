@@ -2,10 +2,13 @@
 
 The adversary sees more than any party of a study: the noisy centre of the site as well
 as its noisy products, and all rows but one. It computes the likelihood ratio of both
-data sets from what it sees, which no other test can beat where noise is Gaussian.
+data sets from what it sees, separately for both, and weighs the two by how well each of
+them tells the data sets apart.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta
@@ -21,6 +24,25 @@ LEVEL = 1e-4
 
 #: Thresholds, as quantiles of the ratio under the smaller data set.
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995)
+
+
+#: From noise, and what it is added to, to the noise of a broken site.
+Spoil = Callable[[Any, str], Any]
+
+
+def as_it_is(noise: Any, _: str) -> Any:
+    """Return the noise of the code as it is."""
+    return noise
+
+
+def a_tenth(noise: Any, _: str) -> Any:
+    """Return a tenth of the noise."""
+    return noise / 10
+
+
+def no_centre_noise(noise: Any, part: str) -> Any:
+    """Return the noise of a site that centres its rows on their exact mean."""
+    return 0 if part == "centre" else noise
 
 
 @dataclass(frozen=True)
@@ -58,7 +80,7 @@ def neighbours(privacy: Privacy, n_rows: int = 5) -> tuple[MemoryRows, MemoryRow
     )
 
 
-def audit(privacy: Privacy, n_samples: int, *, shrink: int = 1) -> Audit:
+def audit(privacy: Privacy, n_samples: int, spoil: Spoil = as_it_is) -> Audit:
     """Measure how well an adversary tells a site from its neighbour.
 
     Parameters
@@ -67,9 +89,9 @@ def audit(privacy: Privacy, n_samples: int, *, shrink: int = 1) -> Audit:
         What is promised.
     n_samples : int
         Number of answers that are drawn from each of the two data sets.
-    shrink : int, default=1
-        Divisor of the noise that the site draws: 1 for the code as it is, more for one
-        that is broken.
+    spoil : callable, default=as_it_is
+        What becomes of the noise in centres and in products: the identity for the code
+        as it is, something else for one that is broken.
 
     Returns
     -------
@@ -77,18 +99,25 @@ def audit(privacy: Privacy, n_samples: int, *, shrink: int = 1) -> Audit:
         With `epsilon` above the stated one if the noise is too small.
     """
     question = PrivateMoments(Terms(2, privacy=privacy))
-    small, large = neighbours(privacy)
-    ratios = [
-        _ratios(question, own, (small, large), n_samples, shrink)
-        for own in (small, large)
-    ]
-    pooled = np.sqrt((ratios[0].var() + ratios[1].var()) / 2)
-    distance = (ratios[1].mean() - ratios[0].mean()) / pooled
-    forward = epsilon_bound(*ratios, privacy.delta)
+    pair = neighbours(privacy)
+    parts = [_ratios(question, own, pair, n_samples, spoil) for own in pair]
+    half = n_samples // 2
+    weights = _discriminant(parts[0][:half], parts[1][:half])
+    first, second = (one @ weights for one in parts)
+    pooled = np.sqrt((first[half:].var() + second[half:].var()) / 2)
+    gap = second[half:].mean() - first[half:].mean()
+    forward = epsilon_bound(first, second, privacy.delta)
     # The other direction: larger to smaller data set, at small ratios.
-    backward = epsilon_bound(-ratios[1], -ratios[0], privacy.delta)
+    backward = epsilon_bound(-second, -first, privacy.delta)
     stated = 1.0 / noise_multiplier(privacy.epsilon, privacy.delta)
-    return Audit(max(forward, backward), float(distance), stated)
+    return Audit(max(forward, backward), float(gap / max(pooled, 1e-12)), stated)
+
+
+def _discriminant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Weigh centres and products by how well they tell the data sets apart."""
+    spread = (first.var(axis=0) + second.var(axis=0)) / 2
+    gap = second.mean(axis=0) - first.mean(axis=0)
+    return gap / np.maximum(spread, 1e-9 * gap**2)
 
 
 def epsilon_bound(first: np.ndarray, second: np.ndarray, delta: float) -> float:
@@ -120,32 +149,30 @@ def _ratios(
     rows: MemoryRows,
     pair: tuple[MemoryRows, MemoryRows],
     n_samples: int,
-    shrink: int,
+    spoil: Spoil,
 ) -> np.ndarray:
-    """Compute the likelihood ratio of many answers of one site."""
+    """Compute the log likelihood ratios of centres and products of many answers."""
     budget = question.budget
     upper = np.triu_indices(question.bounds.size)
-    weights = np.where(upper[0] == upper[1], 2.0, 1.0) * float(budget.site_variance)
-    plain = [question.bounds.add_centres(one.X, one.y) for one in pair]
-    moved = np.subtract(plain[1], plain[0], dtype=np.float64)
-    own = question.bounds.add_centres(rows.X, rows.y)
-    found = np.empty(n_samples)
+    variances = np.where(upper[0] == upper[1], 2.0, 1.0) * float(budget.site_variance)
+    exact = [question.bounds.add_centres(one.X, one.y) for one in pair]
+    own = exact[0] if rows is pair[0] else exact[1]
+    moved = np.subtract(exact[1], exact[0], dtype=np.float64)
+    moved /= float(budget.centre_variance)
+    found = np.empty((n_samples, 2))
     for i in range(n_samples):
-        seen = question.draw_centre(rows)
-        if shrink > 1:
-            seen = [o + (s - o) // shrink for s, o in zip(seen, own, strict=True)]
+        drawn = question.draw_centre(rows)
+        seen = [
+            o + round(spoil(s - o, "centre")) for s, o in zip(drawn, own, strict=True)
+        ]
         centre = question.centre_of(seen)
         products = [question.add_rows(one, centre) for one in pair]
         mine = products[0] if rows is pair[0] else products[1]
-        answer = question.add_noise(mine)[:-1] * 4.0**BITS
-        if shrink > 1:
-            answer = mine[upper] + (answer - mine[upper]) / shrink
+        noise = question.add_noise(mine)[:-1] * 4.0**BITS - mine[upper]
+        answer = mine[upper] + spoil(noise, "products")
         small = products[0][upper].astype(np.float64)
-        step = products[1][upper] - small
-        found[i] = (np.subtract(seen, plain[0], dtype=np.float64) @ moved) / float(
-            budget.centre_variance
-        ) + ((answer - small) * step / weights).sum()
-        # The ratio of two Gaussians is this minus half of the squared distance, which
-        # depends on the centre.
-        found[i] -= (step**2 / weights).sum() / 2
+        step = (products[1][upper] - small) / variances
+        found[i, 0] = np.subtract(seen, exact[0], dtype=np.float64) @ moved
+        # Half of the squared distance is subtracted, since it depends on the centre.
+        found[i, 1] = step @ (answer - small) - step @ (step * variances) / 2
     return found

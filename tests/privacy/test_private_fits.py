@@ -151,6 +151,16 @@ def test_noise_is_what_the_accountant_asked_for(seeded) -> None:
     assert np.array_equal(np.array(exact, dtype=float), drawn.ravel())
 
 
+def test_centres_have_all_of_their_noise_at_every_site(seeded) -> None:
+    """Also where sites share the noise of the products."""
+    question = PrivateMoments(Terms(2, privacy=PROMISE, honest=3))
+    rows = MemoryRows(np.ones((5, 2)), np.ones(5), np.random.default_rng(0))
+    exact = question.bounds.add_centres(rows.X, rows.y)
+    drawn = np.array([question.draw_centre(rows) for _ in range(1000)], dtype=float)
+    wanted = np.sqrt(question.budget.centre_variance)
+    assert (drawn - exact).std() == pytest.approx(wanted, rel=0.05)
+
+
 def test_every_answer_has_new_noise() -> None:
     rows = MemoryRows(np.zeros((5, 2)), np.zeros(5), np.random.default_rng(0))
     question = PrivateMoments(Terms(2, privacy=PROMISE))
