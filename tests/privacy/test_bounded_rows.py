@@ -79,6 +79,14 @@ def test_sums_are_exact(rng: np.random.Generator) -> None:
     assert np.array_equal(bounds.add_products(X, y, centre), w.T @ w)
 
 
+def test_huge_values_are_moved_before_they_overflow() -> None:
+    privacy = Privacy(epsilon=1, delta=1e-6, ranges=(0, 1e-9), response=(0, 1e-9))
+    bounds = RowBounds(privacy, 2)
+    ends = bounds.vectors(np.full((1, 2), 1e-9), np.full(1, 1e-9), np.zeros(3))
+    huge = bounds.vectors(np.full((1, 2), 1e305), np.full(1, np.inf), np.zeros(3))
+    assert np.array_equal(ends, huge)
+
+
 def test_shares_are_a_whole() -> None:
     assert sum(CENTRE_SHARES) <= 1.0 + 1e-15
     assert sum(PRODUCT_SHARES) <= 1.0 + 1e-15
