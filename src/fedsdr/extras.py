@@ -13,6 +13,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "secure": _SECURE,
     "federation": (*_SECURE, *_ARROW, "nvflare", "psutil"),
     "plots": ("matplotlib",),
+    "privacy": ("dp_accounting",),
     # Matplotlib belongs to it as well, but experiments run without pictures.
     "reproduction": (*_SECURE, *_ARROW),
     "sql": (*_ARROW, "adbc_driver_postgresql"),

@@ -70,6 +70,11 @@ class FedSSIR(Reducer):
         classes if y is text, truth values or categories, or if it has only whole
         numbers, at most 10 different ones, and at most half as many as rows; otherwise
         ordered. ``result_.settings["response_type"]`` says which it was.
+    privacy : Privacy or None, default=None
+        Differential privacy: ``Privacy(epsilon=1.0, delta=1e-6, ranges=(-4, 4),
+        response=(-10, 10))``. Rows are shortened to declared ranges, sites add noise to
+        one sum, and everything is estimated from it; see ``docs/privacy.md``. It needs
+        the extra ``privacy``.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -167,6 +172,7 @@ class FedSSIR(Reducer):
         tol: float = 1e-6,
         scores: str = "none",
         response: str = "auto",
+        privacy: Any = None,
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -178,6 +184,7 @@ class FedSSIR(Reducer):
         self.tol = tol
         self.scores = scores
         self.response = response
+        self.privacy = privacy
         self.protocol = protocol
         self.random_state = random_state
 

@@ -96,7 +96,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows, responses = self._validate(X, y)
         own = split_sites(rows, responses, sites, generator)
         discrete, strict = is_discrete(responses, response), len(own) == 1
-        return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
+        names = self._feature_names()
+        variables = Variables(names, discrete, strict=strict, honest=len(own))
+        return OwnSites(own, variables)
 
     def _adopt(self, found: Result, **settings: Any) -> None:
         """Set the attributes of the estimator from a result."""

@@ -85,6 +85,11 @@ class MemoryRows(Rows):
         """Number of rows."""
         return len(self.y)
 
+    @property
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
+        return self.y
+
     def check(
         self,
         terms: Terms,

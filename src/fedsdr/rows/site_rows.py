@@ -68,6 +68,11 @@ class Rows(ABC):
     def n_rows(self) -> int:
         """Number of rows."""
 
+    @property
+    @abstractmethod
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
+
     @abstractmethod
     def check(
         self,

@@ -82,6 +82,11 @@ class StreamedRows(Rows):
         """Number of rows."""
         return self._stream.n_rows
 
+    @property
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
+        return self._stream.y
+
     def check(
         self,
         terms: Terms,

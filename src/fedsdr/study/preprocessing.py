@@ -213,7 +213,9 @@ class Preprocessor:
             if study.missing_in(name) == "refuse":
                 counts["gaps"] = int((column.missing & kept).sum())
             for kind, bad in column.bad.items():
-                counts[kind] = int((bad & kept).sum())
+                # With privacy they are moved to the end of the range.
+                if kind != "outside" or study.privacy is None:
+                    counts[kind] = int((bad & kept).sum())
         blocks = [
             _block(read[name].values[kept], column)
             for name, column in study.columns.items()
