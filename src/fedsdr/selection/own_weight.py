@@ -181,7 +181,7 @@ def look_again(
     :math:`L L' / N^2`. One may have been lost if BIC on T chooses more.
     """
     k, differs = known.n_directions, _differs(total, mixed, known)
-    by_bic = bic_choice(np.linalg.eigvalsh(total.kernel), total.n_rows, limit)
+    by_bic = _by_bic(total, limit)
     if not differs and k >= by_bic:
         return None
     rho = testing_penalty(total, method)
@@ -290,11 +290,14 @@ def _has_direction(total: Summary, method: Method) -> bool:
 
 def _has_second(total: Summary, method: Method) -> bool:
     """Tell whether a kernel has a second direction that is more than noise."""
-    spectrum = np.linalg.eigvalsh(total.kernel)
-    by_bic = bic_choice(spectrum, total.n_rows, 2)
     rho = testing_penalty(total, method)
     solution = solve(total.sigma, total.kernel, 2, rho, tol=method.tol)
-    return judge_direction(total, solution, by_bic).accepted
+    return judge_direction(total, solution, _by_bic(total, 2)).accepted
+
+
+def _by_bic(total: Summary, limit: int) -> int:
+    spectrum = np.asarray(np.linalg.eigvalsh(total.kernel), dtype=np.float64)
+    return bic_choice(spectrum, total.n_rows, limit)
 
 
 def is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:
