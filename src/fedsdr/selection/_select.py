@@ -116,7 +116,10 @@ def select(
         known_before = add_missed_variables(total, solution.active, k, additions)
         # A variable of a second, weaker direction must not be given up lightly.
         support = select_again(total, known_before, k, min(k, 2) * clearly)
-        support = keep_unless_noise(total, known_before, support, k)
+        if k > 1 and not common:
+            support = np.union1d(support, known_before)
+        elif not common:
+            support = keep_unless_noise(total, known_before, support, k)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:
