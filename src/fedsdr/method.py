@@ -159,6 +159,16 @@ RULES: dict[str, tuple[type, ...]] = {
 #: Largest number of profiles of the second stage, in all and for one direction.
 MOST_PROFILES, MOST_STEPS = 40, 6
 
+#: Columns that are candidates for the selection at first, where there are many, and
+#: columns at most that become candidates or are asked for.
+N_CANDIDATES, MOST_COLUMNS = 200, 300
+
+#: Times that sums of candidates, and of columns, may be asked for.
+MOST_BLOCKS, MOST_ASKED = 3, 12
+
+#: Columns up to which rules that need all pairs of columns may be used.
+MOST_DENSE = 5000
+
 #: What columns may be replaced by.
 SCORES = ("none", "normal")
 
@@ -238,6 +248,9 @@ class Terms:
         second stage; 0 for no second stage.
     scored : bool, default=False
         Whether columns are replaced by normal scores, see `fedsdr.normal_scores`.
+    max_columns : int, default=0
+        Largest number of columns of which sums with other columns are asked for; 0 if
+        sums of all pairs of columns are.
     """
 
     n_features: int
@@ -250,6 +263,7 @@ class Terms:
     strict: bool = False
     max_profiles: int = 0
     scored: bool = False
+    max_columns: int = 0
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -277,9 +291,15 @@ class Terms:
         Returns
         -------
         int
-            1, except for profiles, which are asked for while directions improve.
+            1, except for profiles, which are asked for while directions improve, and
+            for sums of columns, which are asked for while variables enter.
         """
-        return self.max_profiles if statistic == "profile" else 1
+        several = {
+            "profile": self.max_profiles,
+            "block": MOST_BLOCKS,
+            "columns": MOST_ASKED,
+        }
+        return several.get(statistic, 1)
 
     def to_payload(self) -> dict[str, Any]:
         """Write the terms as plain values, for the digest of a study.
@@ -290,6 +310,9 @@ class Terms:
             Value of each parameter by its name; the kernel as text.
         """
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        if not self.max_columns:
+            # Studies that do not need it keep their digests.
+            del plain["max_columns"]
         return {**plain, "kernel": rule_text(self.kernel)}
 
 
@@ -327,6 +350,14 @@ class Method:
         truth values or categories, or if it has only whole numbers, at most 10
         different ones, and at most half as many as rows; otherwise ordered. In a study,
         where nobody sees all rows, "auto" goes by the declared type of the target.
+    dense_limit : int, default=300
+        Number of columns up to which sums of all pairs of columns are formed. With
+        more, variables are selected among candidates, and the solution is proved on all
+        variables from a few columns. Rules and kernels that need all pairs
+        (`Moments`, `HoldOut`, `Votes`, `Pairs`) use them up to 5,000 columns.
+    max_seconds : float, default=15
+        Time limit of that proof. When it is reached, a `ConvergenceWarning` has the
+        best bound so far.
 
     Notes
     -----
@@ -342,6 +373,8 @@ class Method:
     tol: float = 1e-6
     scores: str = "none"
     response: str = "auto"
+    dense_limit: int = 300
+    max_seconds: float = 15.0
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -377,7 +410,29 @@ class Method:
             if self.whitens_by_site
             else 0,
             scored=self.scores == "normal",
+            max_columns=MOST_COLUMNS if self._from_columns(len(variables.names)) else 0,
         )
+
+    def _from_columns(self, n_features: int) -> bool:
+        """Return whether no sums of all pairs of columns are formed."""
+        if n_features <= self.dense_limit:
+            return False
+        needs = [
+            f"{name}={rule_text(rule)!r}"
+            for name, rule, kinds in (
+                ("penalty", self.penalty, (Moments, HoldOut)),
+                ("n_directions", self.n_directions, (Votes,)),
+                ("kernel", self.kernel, (Pairs,)),
+            )
+            if isinstance(rule, kinds)
+        ]
+        if needs and n_features > MOST_DENSE:
+            raise InputError(
+                f"{' and '.join(needs)} needs sums of all pairs of {n_features} "
+                f"columns, which are formed for up to {MOST_DENSE} columns: use another "
+                "rule, or fewer columns"
+            )
+        return not needs
 
     @property
     def whitens_by_site(self) -> bool:
@@ -484,6 +539,14 @@ def read_parameter(name: str, value: Any) -> Any:
         return _read_scores(value)
     if name == "response":
         return read_response(value)
+    if name == "dense_limit":
+        if not (_is_number(value, Integral) and value >= 0):
+            raise InputError(f"dense_limit must be a whole number, got {value!r}")
+        return int(value)
+    if name == "max_seconds":
+        if not (_is_number(value, Real) and 0.0 < value < math.inf):
+            raise InputError(f"max_seconds must be a positive number, got {value!r}")
+        return float(value)
     return _share("tol", value)
 
 

@@ -68,6 +68,15 @@ class FedSSIR(Reducer):
         classes if y is text, truth values or categories, or if it has only whole
         numbers, at most 10 different ones, and at most half as many as rows; otherwise
         ordered. ``result_.settings["response_type"]`` says which it was.
+    dense_limit : int, default=300
+        Number of columns up to which sums of all pairs of columns are formed. With
+        more, variables are selected among the 200 that move most with y, and the
+        solution is proved on all variables from a few columns; those that stand in the
+        way become candidates. "moments", "holdout", "votes" and "pairs" need all pairs,
+        and accept up to 5,000 columns.
+    max_seconds : float, default=15
+        Time limit of that proof. When it is reached, a `ConvergenceWarning` has the
+        best bound so far.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -162,6 +171,8 @@ class FedSSIR(Reducer):
         tol: float = 1e-6,
         scores: str = "none",
         response: str = "auto",
+        dense_limit: int = 300,
+        max_seconds: float = 15.0,
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -173,6 +184,8 @@ class FedSSIR(Reducer):
         self.tol = tol
         self.scores = scores
         self.response = response
+        self.dense_limit = dense_limit
+        self.max_seconds = max_seconds
         self.protocol = protocol
         self.random_state = random_state
 

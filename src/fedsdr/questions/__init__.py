@@ -10,7 +10,9 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.own_rows import JoinedRows, RowsOf
 from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
@@ -22,18 +24,23 @@ __all__ = [
     "Adder",
     "AgreementOf",
     "Asking",
+    "BlockOf",
     "CandidateErrors",
     "ColumnFrame",
     "ColumnPowers",
     "ColumnShapes",
+    "ColumnsOf",
+    "DiagonalsOf",
     "GapTotals",
     "Index",
+    "JoinedRows",
     "MomentSums",
     "MomentsOf",
     "ProfileOf",
     "Question",
     "RemainderOf",
     "RowSettings",
+    "RowsOf",
     "ScoreSteps",
     "SpreadOf",
     "Sum",

@@ -29,8 +29,12 @@ from fedsdr.summaries.column_spread import (
     rescale,
     same_powers,
 )
+from fedsdr.summaries.kernels import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
+
+# Numbers that stay in a processor's cache while they are centred and multiplied.
+NEAR = 2**17
 
 
 @dataclass(slots=True, eq=False)
@@ -295,13 +299,55 @@ class MemoryRows(Rows):
         largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
         return without_rounding((centred**2).mean(axis=0), largest)
 
-    def weights(self, terms: Terms) -> Weights:
+    def beside(
+        self, columns: NDArray[np.intp], functions: Functions = no_functions
+    ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
+        """Read all columns once, a few at a time, beside some of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns that are wanted in any case.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        place : slice
+            Columns that are read, as many as fit into a processor's cache.
+        rows : ndarray of shape (n_rows, n_read)
+            Rows of them, centred on the site's mean.
+        wanted : ndarray of shape (n_rows, n_columns)
+            The same rows of `columns`.
+        functions : ndarray of shape (n_rows, n_functions)
+            Values of the functions in these rows.
+        """
+        wanted, values = centre(self.X[:, columns])[0], functions(slice(None))
+        size = max(NEAR // max(self.n_rows, 1), 16)
+        for start in range(0, self.X.shape[1], size):
+            place = slice(start, min(start + size, self.X.shape[1]))
+            yield place, centre(self.X[:, place])[0], wanted, values
+
+    def plain_response(self) -> Vector:
+        """Return the response itself, about its mean.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            See `fedsdr.summaries.kernels.plain_response`.
+        """
+        return plain_response(self.y)
+
+    def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
         """Return the weights of all rows in the kernel.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
+        strict : bool, default=False
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------
@@ -312,7 +358,7 @@ class MemoryRows(Rows):
             self.y,
             kernel=terms.kernel,
             discrete=terms.discrete,
-            on_degenerate="zero",
+            on_degenerate="raise" if strict else "zero",
             site=self.label,
         )
 

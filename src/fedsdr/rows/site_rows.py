@@ -234,13 +234,51 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def weights(self, terms: Terms) -> Weights:
+    def beside(
+        self, columns: NDArray[np.intp], functions: Functions = no_functions
+    ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
+        """Read all columns once, a few at a time, beside some of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns that are wanted in any case.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        place : slice
+            Columns that are read.
+        rows : ndarray of shape (n_batch, n_read)
+            Rows of them, centred on the site's mean.
+        wanted : ndarray of shape (n_batch, n_columns)
+            The same rows of `columns`.
+        functions : ndarray of shape (n_batch, n_functions)
+            Values of the functions in these rows.
+        """
+
+    @abstractmethod
+    def plain_response(self) -> Vector:
+        """Return the response itself, see `fedsdr.summaries.kernels.plain_response`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Numbers about their mean.
+        """
+
+    @abstractmethod
+    def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
         """Return the weights of all rows in the kernel.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
+        strict : bool, default=False
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------

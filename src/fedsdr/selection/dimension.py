@@ -75,7 +75,7 @@ def judge_direction(
     floor is zero.
     """
     k, active = solution.n_directions, solution.active
-    d, n = summary.n_features, summary.n_rows
+    d, n = summary.n_variables, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
     doubt = DOUBT_IF_FEWER if by_bic < k else doubt
     needed = needed_evidence(k, d, n, doubt)

@@ -79,7 +79,7 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
         own = own_weight(every.subset(solution.active), direction)
-        accepted = is_clear(test, total.n_features, len(kernels))
+        accepted = is_clear(test, total.n_variables, len(kernels))
         found.append((test.evidence, own, by_response, accepted))
         if weight >= 1.0 and accepted:
             kept = test.evidence
@@ -131,7 +131,7 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     rho = testing_penalty(apart, method)
     solution = solve(apart.sigma, apart.kernel, 1, rho, tol=method.tol)
     evidence = judge_direction(apart, solution, 1).evidence
-    if evidence <= 2.0 * np.log(max(total.n_features, 2)):
+    if evidence <= 2.0 * np.log(max(total.n_variables, 2)):
         return SELECTING
     part = apart.subset(solution.active)
     direction = leading_directions(part.sigma, part.kernel, 1)[0]
@@ -216,7 +216,7 @@ def testing_penalty(total: Summary, method: Method) -> float:
     """
     rho = method.penalty
     if not isinstance(rho, float):
-        rho = universal_penalty(total.n_features, total.n_rows)
+        rho = universal_penalty(total.n_variables, total.n_rows)
     return float(min(rho, 0.95 * penalty_max(total.kernel)))
 
 
@@ -224,7 +224,7 @@ def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
     rho = testing_penalty(total, method)
     solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
-    return is_clear(judge_direction(total, solution, 1), total.n_features)
+    return is_clear(judge_direction(total, solution, 1), total.n_variables)
 
 
 def is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:

@@ -75,7 +75,7 @@ def plug_in_penalty(summary: Summary, solution: Solution) -> float:
     part = summary.subset(solution.active)
     vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
     values = np.clip(values[: vectors.shape[1]], 0.0, 1.0)
-    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_features)
+    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_variables)
     levels = z * np.sqrt(values * (1 - values) / summary.n_rows)
     return float((levels / np.abs(vectors).sum(axis=0)).min())
 
@@ -109,7 +109,7 @@ def solve_universal(
         of its table is "lowered".
     """
     sigma, kernel, k = total.sigma, total.kernel, n_directions
-    rho = universal_penalty(total.n_features, total.n_rows)
+    rho = universal_penalty(total.n_variables, total.n_rows)
     first = known
     if first is None or first.penalty != rho:
         first = solve(sigma, kernel, k, rho, tol=tol)
@@ -332,7 +332,7 @@ def validate_by_moments(
 
 def _grid(total: Summary, rule: Moments | HoldOut) -> Matrix:
     """Return the penalties to validate, none so small that much noise is selected."""
-    universal = universal_penalty(total.n_features, total.n_rows)
+    universal = universal_penalty(total.n_variables, total.n_rows)
     floor = SMALLEST * universal / penalty_max(total.kernel)
     ratio = min(max(rule.min_ratio, floor), 0.9)
     return penalty_grid(total.kernel, rule.penalties, ratio)

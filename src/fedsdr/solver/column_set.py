@@ -126,6 +126,20 @@ class ColumnSet:
         known = np.empty(0, dtype=np.intp) if warm_start is None else warm_start.active
         self.solve(np.union1d(np.argpartition(-score, size - 1)[:size], known))
 
+    def take(self, active: Indices, known: Solution) -> None:
+        """Begin with a solution on some variables.
+
+        Parameters
+        ----------
+        active : ndarray of int
+            Variables of the solution, ascending.
+        known : Solution
+            Solution on them, with its dual point written out.
+        """
+        self.active, self.place, self.pi = active, known.active, known.pi_active
+        self.objective, self.inner_dual = known.objective, np.asarray(known.dual)
+        self.is_exact, self.n_iter = known.gap <= self.tol, known.n_iter
+
     def solve(self, active: Indices) -> bool:
         """Solve on a set that holds the present support.
 
@@ -247,7 +261,7 @@ class ColumnSet:
     @property
     def _has_resort(self) -> bool:
         """Whether there is something else to try."""
-        small = self.source.n_features <= WRITTEN_OUT
+        small = self.source.n_features <= WRITTEN_OUT and self.source.can_write_out
         return self.source.has_row_space or small
 
     def _join_base(self, blame: Vector) -> bool:
@@ -317,7 +331,7 @@ class ColumnSet:
         Solution
             The better one of both.
         """
-        if self.source.n_features > WRITTEN_OUT:
+        if self.source.n_features > WRITTEN_OUT or not self.source.can_write_out:
             return found
         everything = np.arange(self.source.n_features)
         problem = self.source.restricted(everything, self.n_directions, self.penalty)

@@ -1,0 +1,311 @@
+"""What is known of many columns: diagonals, a block of candidates, a few columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.method import N_CANDIDATES
+from fedsdr.questions import (
+    Asking,
+    BlockOf,
+    ColumnFrame,
+    ColumnsOf,
+    Index,
+    JoinedRows,
+    RowsOf,
+)
+from fedsdr.solver import AskedSource, FactorSource
+from fedsdr.summaries.diagonals import ColumnSums, Diagonals
+from fedsdr.summaries.kernels import DECAY
+from fedsdr.summaries.summary import Summary
+
+# Largest eigenvalue that the functions of y beside the first can add to that of y
+# itself, which is not orthogonal to them.
+BESIDE_RESPONSE = float(np.exp(-1.0 / DECAY))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wide:
+    """Sums over all sites of many columns, on a common scale.
+
+    Parameters
+    ----------
+    frame : ColumnFrame
+        All d usable columns.
+    diagonals : Diagonals
+        Sums of each of them.
+    candidates : ndarray of int
+        Those among which variables are selected, ascending.
+    total : Summary
+        Sums of the candidates.
+    columns : mapping of int to tuple of ndarray of shape (d,)
+        Columns of the covariance and of the sites' own kernel, by variable.
+    """
+
+    frame: ColumnFrame
+    diagonals: Diagonals
+    candidates: Index
+    total: Summary
+    columns: Mapping[int, tuple[Vector, Vector]] = field(default_factory=dict)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of usable columns d."""
+        return self.diagonals.scatter.size
+
+    @property
+    def room(self) -> int:
+        """Number of columns that may still be asked for."""
+        return max(self.frame.terms.max_columns - len(self.columns), 0)
+
+    @property
+    def candidate_frame(self) -> ColumnFrame:
+        """Where the candidates are among the sites' columns."""
+        return replace(self.frame, usable=_mask(self.frame.usable, self.candidates))
+
+    def widened(self, entering: Index) -> Asking["Wide"]:
+        """Let variables in as candidates.
+
+        Parameters
+        ----------
+        entering : ndarray of int
+            Variables; as many of them as the terms allow become candidates.
+
+        Returns
+        -------
+        Wide
+            With the sums of all candidates.
+
+        Yields
+        ------
+        Question
+            The question about their sums.
+        """
+        new = np.setdiff1d(entering, self.candidates)
+        new = new[: max(self.frame.terms.max_columns - self.candidates.size, 0)]
+        candidates = np.union1d(self.candidates, new).astype(np.intp)
+        total = yield from _sums_of(self.frame, self.diagonals, candidates)
+        return replace(self, candidates=candidates, total=total)
+
+    def with_columns(self, index: Index) -> Asking["Wide"]:
+        """Ask for columns, unless they are known.
+
+        Parameters
+        ----------
+        index : ndarray of int
+            Variables, ascending.
+
+        Returns
+        -------
+        Wide
+            With these columns.
+
+        Yields
+        ------
+        Question
+            The question about those that are not known.
+        """
+        missing = np.array([j for j in index if int(j) not in self.columns], np.intp)
+        if not missing.size:
+            return self
+        usable, scale = self.frame.usable, self.frame.scale
+        places = np.flatnonzero(usable)[missing]
+        sums: ColumnSums = yield ColumnsOf(
+            self.frame.terms, places, self.frame.settings
+        )
+        units = self.diagonals.n_rows * np.outer(scale[usable], scale[places])
+        sigma, kernel = sums.scatter[usable] / units, sums.between[usable] / units
+        found = {
+            int(j): (sigma[:, place].copy(), kernel[:, place].copy())
+            for place, j in enumerate(missing)
+        }
+        return replace(self, columns={**self.columns, **found})
+
+    def kernel_diagonal(self, own: float, *, by_response: bool) -> Vector:
+        """Mix the diagonals of both kernels.
+
+        Parameters
+        ----------
+        own : float
+            Weight of the sites' own kernels, see `Summary.mixed`.
+        by_response : bool
+            Whether common means are taken of y itself, see `Summary.by_response`.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            Diagonal of the mixed kernel.
+        """
+        common = self._common(own, by_response=by_response)
+        return own * self.diagonals.kernel + (common**2).sum(axis=1)
+
+    def kernel_columns(self, index: Index, own: float, *, by_response: bool) -> Matrix:
+        """Mix columns of both kernels.
+
+        Parameters
+        ----------
+        index : ndarray of int
+            Variables whose columns are known.
+        own : float
+            Weight of the sites' own kernels.
+        by_response : bool
+            Whether common means are taken of y itself.
+
+        Returns
+        -------
+        ndarray of shape (d, n_index)
+            Columns of the mixed kernel.
+        """
+        common = self._common(own, by_response=by_response)
+        known = np.column_stack([self.columns[int(j)][1] for j in index])
+        return np.asarray(own * known + common @ common[index].T)
+
+    def sigma_columns(self, index: Index) -> Matrix:
+        """Return columns of the covariance.
+
+        Parameters
+        ----------
+        index : ndarray of int
+            Variables whose columns are known.
+
+        Returns
+        -------
+        ndarray of shape (d, n_index)
+            Columns.
+        """
+        return np.column_stack([self.columns[int(j)][0] for j in index])
+
+    def asked_source(self, own: float, *, by_response: bool) -> AskedSource:
+        """Make a source of the columns that are known.
+
+        Parameters
+        ----------
+        own : float
+            Weight of the sites' own kernels.
+        by_response : bool
+            Whether common means are taken of y itself.
+
+        Returns
+        -------
+        AskedSource
+            Source, which says what is missing.
+        """
+        total = self.total.by_response() if by_response else self.total
+        mixed = total.mixed(own)
+        index = np.array(sorted(self.columns), dtype=np.intp)
+        columns = {}
+        if index.size:
+            kernel = self.kernel_columns(index, own, by_response=by_response)
+            columns = {
+                int(j): (self.columns[int(j)][0], kernel[:, place])
+                for place, j in enumerate(index)
+            }
+        return AskedSource(
+            self.diagonals.sigma,
+            self.kernel_diagonal(own, by_response=by_response),
+            self.candidates,
+            mixed.sigma,
+            mixed.kernel,
+            columns,
+            self.frame.terms.max_columns,
+            _largest(own, by_response=by_response),
+        )
+
+    def row_source(self, own: float, *, by_response: bool) -> Asking[FactorSource]:
+        """Make a source of the rows, where all of them are in one process.
+
+        Parameters
+        ----------
+        own : float
+            Weight of the sites' own kernels.
+        by_response : bool
+            Whether common means are taken of y itself.
+
+        Returns
+        -------
+        FactorSource
+            Source of all columns.
+
+        Yields
+        ------
+        Question
+            The question about rows, which no site answers to others.
+        """
+        frame = self.frame
+        places = np.flatnonzero(frame.usable)
+        joined: JoinedRows = yield RowsOf(
+            frame.terms, places, frame.scale[places], frame.settings
+        )
+        factor = np.sqrt(own / self.diagonals.n_rows) * np.hstack(joined.moved)
+        common = self._common(own, by_response=by_response)
+        return FactorSource(
+            joined.pieces,
+            np.hstack([factor, common]),
+            largest=_largest(own, by_response=by_response),
+        )
+
+    def _common(self, own: float, *, by_response: bool) -> Matrix:
+        """Return the factor of the part of the kernel that sites have in common."""
+        common = self.diagonals.common_means(by_response=by_response)
+        if own >= 1.0:
+            return common[:, :0]
+        return np.sqrt(1.0 - own) * common
+
+
+def gather_wide(frame: ColumnFrame, diagonals: Diagonals) -> Asking[Wide]:
+    """Choose candidates, and ask for their sums.
+
+    Parameters
+    ----------
+    frame : ColumnFrame
+        All usable columns.
+    diagonals : Diagonals
+        Sums of each of them, on the common scale.
+
+    Returns
+    -------
+    Wide
+        With the columns that move most with y as candidates.
+
+    Yields
+    ------
+    Question
+        The question about their sums.
+    """
+    candidates = diagonals.strongest(N_CANDIDATES)
+    total = yield from _sums_of(frame, diagonals, candidates)
+    return Wide(frame, diagonals, candidates, total)
+
+
+def _sums_of(
+    frame: ColumnFrame, diagonals: Diagonals, candidates: Index
+) -> Asking[Summary]:
+    """Ask for the sums of some columns, and put them on the common scale."""
+    places = np.flatnonzero(frame.usable)[candidates]
+    sums: ColumnSums = yield BlockOf(frame.terms, places, frame.settings)
+    units = np.outer(frame.scale[places], frame.scale[places])
+    return Summary(
+        diagonals.n_rows,
+        sums.scatter / units,
+        sums.between / units,
+        diagonals.n_sites,
+        diagonals.freedom,
+        diagonals.freedom_squared,
+        diagonals.linear[candidates],
+        diagonals.products[candidates],
+        diagonals.response_square,
+        diagonals.scatter.size,
+    )
+
+
+def _largest(own: float, *, by_response: bool) -> float:
+    """Bound the generalised eigenvalues of the mixed kernel and the covariance."""
+    return 1.0 + (1.0 - own) * BESIDE_RESPONSE if by_response else 1.0
+
+
+def _mask(usable: Mask, index: Index) -> Mask:
+    mask = np.zeros_like(usable)
+    mask[np.flatnonzero(usable)[index]] = True
+    return mask
