@@ -26,6 +26,9 @@ MAX_ROUNDS = 60
 # rounds, or if more variables than that are outside.
 FEW_ROUNDS = 3
 HOPELESS = 50
+# Variables outside the box, at most, that are let in instead of shifting the diagonal
+# of all variables.
+FEW_OUTSIDE = 15
 # Relative gap of the restricted problems, as a share of the tolerance, and at most
 # where their dual point is to be continued.
 INNER = 0.1
@@ -239,7 +242,7 @@ class ColumnSet:
         """Solve, complete and check, as long as some variable can be blamed."""
         clock = self.clock.part(FOR_ROUNDS)
         for n_rounds in range(MAX_ROUNDS):
-            dual = self.schur()
+            dual = self._least_shifted() if n_rounds < FEW_ROUNDS else self.schur()
             check = self.offer(dual, whole=False)
             if not self.is_done() and not (check.blame > NEGLIGIBLE).any():
                 # Only pairs of variables are outside: the other end of the choice.
@@ -257,6 +260,16 @@ class ColumnSet:
                 joined = self.solve(self._next_set(entering, check.blame))
             if not joined:
                 return
+
+    def _least_shifted(self) -> SchurDual:
+        """Continue the dual point without the residual covariance if few object.
+
+        The residual covariance brings the diagonal into the box, but then pairs of
+        variables have to be multiplied out; variables that join the base have not.
+        """
+        plain = self.schur(0.0)
+        n_bad = (check_singles(plain, self.penalty).blame > NEGLIGIBLE).sum()
+        return plain if n_bad <= FEW_OUTSIDE else self.schur()
 
     @property
     def _has_resort(self) -> bool:
