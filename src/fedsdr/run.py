@@ -444,6 +444,7 @@ def report(
         provenance=provenance(),
         weak=weak,
         at_limit=found.at_limit,
+        n_certified=0 if gathered.wide is None else solution.n_certified,
         scores=scores,
         stand_ins={} if weak else _stand_ins(gathered, selection, found),
     )

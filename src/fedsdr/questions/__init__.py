@@ -10,7 +10,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
-from fedsdr.questions.columns import BlockOf, ColumnsOf, DiagonalsOf
+from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
 from fedsdr.questions.own_rows import JoinedRows, RowsOf
 from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites

@@ -16,15 +16,14 @@ from fedsdr.method import Method
 from fedsdr.questions import Asking, Index
 from fedsdr.selection._select import choose
 from fedsdr.selection.evidence import Evidence, Selection
+from fedsdr.selection.solving import ENOUGH
 from fedsdr.selection.wide import Wide
 from fedsdr.solver import Clock, MissingColumns, Solution, extend_solution
-from fedsdr.solver.factor_source import MOST_ROWS
 from fedsdr.solver.problem import relative_gap
+from fedsdr.solver.sources import MOST_ROWS
 
 #: Times that candidates are chosen, at most.
 MOST_ROUNDS = 3
-# Relative gap that is enough where the proof has to be searched for among the rows.
-ENOUGH = 1e-3
 # Variables that become candidates because they would raise the eigenvalues, at most,
 # and those whose gain is computed.
 MOST_MISSED, MOST_TRIED = 20, 300
@@ -74,7 +73,9 @@ def select_on_candidates(
         wide = yield from wide.widened(entering)
     for text in found.doubts:
         warn_user(text, WeakSignalWarning)
-    solution = _with_bound(found.solution, proved, method.tol)
+    few = wide.diagonals.n_rows <= MOST_ROWS
+    enough = max(method.tol, ENOUGH) if few else method.tol
+    solution = _with_bound(found.solution, proved, wide.candidates, enough)
     _warn_if_open(solution, wide, clock)
     return wide, replace(found, solution=solution)
 
@@ -130,13 +131,22 @@ def _missed(wide: Wide, found: Selection, proved: Solution | None) -> Index:
     return np.union1d(entering, others[best[gains[best] > noise]]).astype(np.intp)
 
 
-def _with_bound(known: Solution, proved: Solution | None, tol: float) -> Solution:
+def _with_bound(
+    known: Solution, proved: Solution | None, candidates: Index, tol: float
+) -> Solution:
     """Give a solution on the candidates the bound that holds on all variables."""
     if proved is None:
         return replace(known, converged=False, n_certified=known.n_features)
+    better = proved.objective < known.objective
+    if better and np.isin(proved.active, candidates).all():
+        known = replace(
+            known,
+            active=np.searchsorted(candidates, proved.active),
+            pi_active=proved.pi_active,
+            objective=proved.objective,
+        )
     gap = relative_gap(known.objective, proved.dual_bound)
-    # The solution with that bound can be better only if variables were left out.
-    converged = gap <= max(tol, proved.gap) and proved.converged
+    converged = gap <= tol
     return replace(
         known,
         dual_bound=proved.dual_bound,

@@ -8,7 +8,8 @@ from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
 from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.solver import penalty_max, solve
+from fedsdr.selection.solving import solve_sums
+from fedsdr.solver import penalty_max
 from fedsdr.summaries.summary import Summary
 
 # Weight of the sites' own kernels while variables are selected for a strong signal.
@@ -72,7 +73,7 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         every = total.by_response() if by_response else total
         mixed = every.mixed(weight)
         rho = testing_penalty(mixed, method)
-        solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
+        solution = solve_sums(mixed, 1, rho, method.tol)
         if not solution.active.size:
             continue
         test = judge_direction(mixed, solution, 1, FIRST_DOUBT)
@@ -129,7 +130,7 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
         return own
     apart = total.apart()
     rho = testing_penalty(apart, method)
-    solution = solve(apart.sigma, apart.kernel, 1, rho, tol=method.tol)
+    solution = solve_sums(apart, 1, rho, method.tol)
     evidence = judge_direction(apart, solution, 1).evidence
     if evidence <= 2.0 * np.log(max(total.n_variables, 2)):
         return SELECTING
@@ -223,7 +224,7 @@ def testing_penalty(total: Summary, method: Method) -> float:
 def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
     rho = testing_penalty(total, method)
-    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
+    solution = solve_sums(total, 1, rho, method.tol)
     return is_clear(judge_direction(total, solution, 1), total.n_variables)
 
 

@@ -16,14 +16,10 @@ from fedsdr.questions import (
     JoinedRows,
     RowsOf,
 )
+from fedsdr.selection.solving import LARGEST
 from fedsdr.solver import AskedSource, FactorSource
 from fedsdr.summaries.diagonals import ColumnSums, Diagonals
-from fedsdr.summaries.kernels import DECAY
 from fedsdr.summaries.summary import Summary
-
-# Largest eigenvalue that the functions of y beside the first can add to that of y
-# itself, which is not orthogonal to them.
-BESIDE_RESPONSE = float(np.exp(-1.0 / DECAY))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +298,7 @@ def _sums_of(
 
 def _largest(own: float, *, by_response: bool) -> float:
     """Bound the generalised eigenvalues of the mixed kernel and the covariance."""
-    return 1.0 + (1.0 - own) * BESIDE_RESPONSE if by_response else 1.0
+    return own + (1.0 - own) * LARGEST if by_response else 1.0
 
 
 def _mask(usable: Mask, index: Index) -> Mask:

@@ -242,7 +242,8 @@ class ColumnSet:
         """Solve, complete and check, as long as some variable can be blamed."""
         clock = self.clock.part(FOR_ROUNDS)
         for n_rounds in range(MAX_ROUNDS):
-            dual = self._least_shifted() if n_rounds < FEW_ROUNDS else self.schur()
+            spares = n_rounds < FEW_ROUNDS and not self.source.has_row_space
+            dual = self._least_shifted() if spares else self.schur()
             check = self.offer(dual, whole=False)
             if not self.is_done() and not (check.blame > NEGLIGIBLE).any():
                 # Only pairs of variables are outside: the other end of the choice.

@@ -9,16 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.solver.problem import SINGULAR, Indices
-from fedsdr.solver.sources import ColumnSource, RowSpace
+from fedsdr.solver.sources import MOST_ROWS, ROUNDING, ColumnSource, RowSpace
 
 # Columns of x that are converted to float64 at a time.
 CHUNK = 4096
-# The dual in the space of the rows is a matrix of rows x rows: with more rows it is not
-# worth its eigendecompositions.
-MOST_ROWS = 300
-# Relative error of the kernel's factor, written in the basis of the rows, that is
-# rounding.
-ROUNDING = 1e-9
 
 
 class FactorSource(ColumnSource):

@@ -28,6 +28,8 @@ def solve_source(
     max_iter: int,
     warm_start: Solution | None,
     clock: Clock,
+    *,
+    warns: bool = True,
 ) -> Solution:
     """Solve eq2.10 on the variables of a source.
 
@@ -47,6 +49,8 @@ def solve_source(
         Solution for the same source and another penalty.
     clock : Clock
         Time limit and listener.
+    warns : bool, default=True
+        Whether a gap above the tolerance deserves a warning.
 
     Returns
     -------
@@ -56,7 +60,8 @@ def solve_source(
     begin = clock.seconds
     work = ColumnSet(source, n_directions, penalty, tol, max_iter, clock)
     work.start(warm_start)
-    return _judged(_finish(work, begin), tol, clock)
+    found = _finish(work, begin)
+    return _judged(found, tol, clock) if warns else found
 
 
 def extend_solution(
@@ -76,8 +81,8 @@ def extend_solution(
     active : ndarray of int
         Variables on which eq2.10 was solved, ascending.
     known : Solution
-        Solution on them, at least one variable selected, with its dual point written
-        out.
+        Solution on them, at least one variable selected. If its dual point is not
+        written out, it is solved again on a smaller set.
     tol : float
         Relative gap to reach on all variables.
     clock : Clock
@@ -93,7 +98,10 @@ def extend_solution(
     """
     k, penalty = known.n_directions, known.penalty
     work = ColumnSet(source, k, penalty, tol, max_iter, clock)
-    work.take(active, known)
+    if np.shape(known.dual) == (active.size, active.size):
+        work.take(active, known)
+    else:
+        work.start(replace(known, active=active[known.active]))
     return _finish(work, clock.seconds)
 
 

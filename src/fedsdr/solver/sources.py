@@ -15,6 +15,12 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.solver.problem import Indices, Problem
 
+# The dual in the space of the rows is a matrix of rows x rows: with more rows it is not
+# worth its eigendecompositions.
+MOST_ROWS = 300
+# Relative error of the kernel, written in the basis of the rows, that is rounding.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSpace:
