@@ -163,7 +163,8 @@ MOST_PROFILES, MOST_STEPS = 40, 6
 #: columns at most that become candidates or are asked for.
 N_CANDIDATES, MOST_COLUMNS = 200, 300
 
-#: Times that sums of candidates, and of columns, may be asked for.
+#: Times that sums of candidates, and of columns, may be asked for; so many columns at a
+#: time that they are at most `MOST_COLUMNS` in all.
 MOST_BLOCKS, MOST_ASKED = 3, 12
 
 #: Columns up to which rules that need all pairs of columns may be used.
@@ -264,6 +265,11 @@ class Terms:
     max_profiles: int = 0
     scored: bool = False
     max_columns: int = 0
+
+    @property
+    def columns_at_once(self) -> int:
+        """Largest number of columns that one question asks for."""
+        return self.max_columns // MOST_ASKED
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -12,18 +12,22 @@ import numpy as np
 
 from fedsdr.estimation.directions import gain_of_noise, gains_of_others
 from fedsdr.exceptions import WeakSignalWarning, warn_user
-from fedsdr.method import Method
+from fedsdr.method import MOST_BLOCKS, Method
 from fedsdr.questions import Asking, Index
 from fedsdr.selection._select import choose
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.solving import ENOUGH
 from fedsdr.selection.wide import Wide
-from fedsdr.solver import Clock, MissingColumns, Solution, extend_solution
+from fedsdr.solver import (
+    Clock,
+    ColumnSource,
+    MissingColumns,
+    Solution,
+    extend_solution,
+)
 from fedsdr.solver.problem import relative_gap
 from fedsdr.solver.sources import MOST_ROWS
 
-#: Times that candidates are chosen, at most.
-MOST_ROUNDS = 3
 # Variables that become candidates because they would raise the eigenvalues, at most,
 # and those whose gain is computed.
 MOST_MISSED, MOST_TRIED = 20, 300
@@ -62,13 +66,13 @@ def select_on_candidates(
     Question
         Questions to the sites.
     """
-    clock = Clock(method.max_seconds)
-    for left in reversed(range(MOST_ROUNDS)):
+    timer = _Timer(method.max_seconds)
+    for left in reversed(range(MOST_BLOCKS)):
         found = yield from choose(Evidence(wide.total), method, generator)
-        wide, proved = yield from _prove(wide, found, method.tol, clock, rows_here)
+        wide, proved = yield from _prove(wide, found, method.tol, timer, rows_here)
         entering = _missed(wide, found, proved)
         full = wide.candidates.size >= wide.frame.terms.max_columns
-        if not (left and entering.size) or clock.expired or full:
+        if not (left and entering.size) or timer.expired or full:
             break
         wide = yield from wide.widened(entering)
     for text in found.doubts:
@@ -76,12 +80,12 @@ def select_on_candidates(
     few = wide.diagonals.n_rows <= MOST_ROWS
     enough = max(method.tol, ENOUGH) if few else method.tol
     solution = _with_bound(found.solution, proved, wide.candidates, enough)
-    _warn_if_open(solution, wide, clock)
+    _warn_if_open(solution, wide, expired=timer.expired)
     return wide, replace(found, solution=solution)
 
 
 def _prove(
-    wide: Wide, found: Selection, tol: float, clock: Clock, rows_here: bool
+    wide: Wide, found: Selection, tol: float, timer: "_Timer", rows_here: bool
 ) -> Asking[tuple[Wide, Solution | None]]:
     """Extend the solution on the candidates to all variables."""
     known, proved = found.solution, None
@@ -91,9 +95,9 @@ def _prove(
     wide = yield from wide.with_columns(wide.candidates[known.active])
     few = rows_here and wide.diagonals.n_rows <= MOST_ROWS
     while not few and proved is None:
-        source = wide.asked_source(**options)
+        source = wide.asked_source(**options, rows_here=rows_here)
         try:
-            proved = extend_solution(source, wide.candidates, known, tol, clock)
+            proved = timer.extend(source, wide.candidates, known, tol)
         except MissingColumns as missing:
             if missing.index.size > wide.room:
                 break
@@ -101,7 +105,7 @@ def _prove(
     if rows_here and (proved is None or not proved.converged):
         rows = yield from wide.row_source(**options)
         enough = max(tol, ENOUGH)
-        again = extend_solution(rows, wide.candidates, known, enough, clock)
+        again = timer.extend(rows, wide.candidates, known, enough)
         if proved is None or again.gap < proved.gap:
             proved = again
     return wide, proved
@@ -158,15 +162,35 @@ def _with_bound(
     )
 
 
-def _warn_if_open(solution: Solution, wide: Wide, clock: Clock) -> None:
+class _Timer:
+    """Time that is spent on proofs; waiting for answers does not count."""
+
+    def __init__(self, max_seconds: float) -> None:
+        self._left = max_seconds
+
+    @property
+    def expired(self) -> bool:
+        """Whether nothing is left."""
+        return self._left <= 0.0
+
+    def extend(
+        self, source: ColumnSource, active: Index, known: Solution, tol: float
+    ) -> Solution:
+        """Extend a solution, and count the time."""
+        clock = Clock(max(self._left, 1e-3))
+        try:
+            return extend_solution(source, active, known, tol, clock)
+        finally:
+            self._left -= clock.seconds
+
+
+def _warn_if_open(solution: Solution, wide: Wide, *, expired: bool) -> None:
     """Warn if the solution is not proved on all variables."""
     if solution.converged or not solution.active.size:
         return
     from fedsdr.exceptions import ConvergenceWarning
 
-    limit = (
-        "max_seconds was reached" if clock.expired else "no better bound was found"
-    )
+    limit = "max_seconds was reached" if expired else "no better bound was found"
     warn_user(
         f"the selection is proved among {solution.n_certified} candidates; on all "
         f"{wide.n_variables} variables its relative gap is at most {solution.gap:.1e}: "

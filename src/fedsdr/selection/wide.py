@@ -21,6 +21,9 @@ from fedsdr.solver import AskedSource, FactorSource
 from fedsdr.summaries.diagonals import ColumnSums, Diagonals
 from fedsdr.summaries.summary import Summary
 
+# Columns that are asked for at most to settle pairs, where rows settle them as well.
+MOST_AT_HOME = 50
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wide:
@@ -38,6 +41,8 @@ class Wide:
         Sums of the candidates.
     columns : mapping of int to tuple of ndarray of shape (d,)
         Columns of the covariance and of the sites' own kernel, by variable.
+    n_asked : int, default=0
+        Number of questions about columns so far.
     """
 
     frame: ColumnFrame
@@ -45,6 +50,7 @@ class Wide:
     candidates: Index
     total: Summary
     columns: Mapping[int, tuple[Vector, Vector]] = field(default_factory=dict)
+    n_asked: int = 0
 
     @property
     def n_variables(self) -> int:
@@ -54,7 +60,8 @@ class Wide:
     @property
     def room(self) -> int:
         """Number of columns that may still be asked for."""
-        return max(self.frame.terms.max_columns - len(self.columns), 0)
+        left = self.frame.terms.n_questions(ColumnsOf.name) - self.n_asked
+        return max(left, 0) * self.frame.terms.columns_at_once
 
     @property
     def candidate_frame(self) -> ColumnFrame:
@@ -106,18 +113,18 @@ class Wide:
         missing = np.array([j for j in index if int(j) not in self.columns], np.intp)
         if not missing.size:
             return self
-        usable, scale = self.frame.usable, self.frame.scale
-        places = np.flatnonzero(usable)[missing]
-        sums: ColumnSums = yield ColumnsOf(
-            self.frame.terms, places, self.frame.settings
-        )
-        units = self.diagonals.n_rows * np.outer(scale[usable], scale[places])
-        sigma, kernel = sums.scatter[usable] / units, sums.between[usable] / units
-        found = {
-            int(j): (sigma[:, place].copy(), kernel[:, place].copy())
-            for place, j in enumerate(missing)
-        }
-        return replace(self, columns={**self.columns, **found})
+        terms, usable, scale = self.frame.terms, self.frame.usable, self.frame.scale
+        found = dict(self.columns)
+        for start in range(0, missing.size, terms.columns_at_once):
+            some = missing[start : start + terms.columns_at_once]
+            places = np.flatnonzero(usable)[some]
+            sums: ColumnSums = yield ColumnsOf(terms, places, self.frame.settings)
+            units = self.diagonals.n_rows * np.outer(scale[usable], scale[places])
+            sigma, kernel = sums.scatter[usable] / units, sums.between[usable] / units
+            for place, j in enumerate(some):
+                found[int(j)] = sigma[:, place].copy(), kernel[:, place].copy()
+        questions = self.n_asked + -(-missing.size // terms.columns_at_once)
+        return replace(self, columns=found, n_asked=questions)
 
     def kernel_diagonal(self, own: float, *, by_response: bool) -> Vector:
         """Mix the diagonals of both kernels.
@@ -173,7 +180,9 @@ class Wide:
         """
         return np.column_stack([self.columns[int(j)][0] for j in index])
 
-    def asked_source(self, own: float, *, by_response: bool) -> AskedSource:
+    def asked_source(
+        self, own: float, *, by_response: bool, rows_here: bool = False
+    ) -> AskedSource:
         """Make a source of the columns that are known.
 
         Parameters
@@ -182,6 +191,8 @@ class Wide:
             Weight of the sites' own kernels.
         by_response : bool
             Whether common means are taken of y itself.
+        rows_here : bool, default=False
+            Whether there is a resort that needs no further columns.
 
         Returns
         -------
@@ -205,7 +216,7 @@ class Wide:
             mixed.sigma,
             mixed.kernel,
             columns,
-            self.frame.terms.max_columns,
+            len(columns) + (min(self.room, MOST_AT_HOME) if rows_here else self.room),
             _largest(own, by_response=by_response),
         )
 

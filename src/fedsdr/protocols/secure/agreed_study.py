@@ -7,7 +7,7 @@ from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError
 from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import DiagonalsOf, MomentsOf
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
@@ -147,10 +147,12 @@ class AgreedStudy:
         Returns
         -------
         Release
-            Moments over all sites; the exact question is not known yet.
+            Moments over all sites, or diagonals where there are many columns; the exact
+            question is not known yet.
         """
-        n_values = MomentsOf(self.terms).n_values
-        return Release(self.digest, "moments", None, self.sites, n_values)
+        kind = DiagonalsOf if self.terms.max_columns else MomentsOf
+        n_values = kind(self.terms).n_values
+        return Release(self.digest, kind.name, None, self.sites, n_values)
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
         """Count what disclosure rules need to know about the rows of a site.
