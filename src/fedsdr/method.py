@@ -435,8 +435,8 @@ class Method:
         if needs and n_features > MOST_DENSE:
             raise InputError(
                 f"{' and '.join(needs)} needs sums of all pairs of {n_features} "
-                f"columns, which are formed for up to {MOST_DENSE} columns: use another "
-                "rule, or fewer columns"
+                f"columns, which are formed for up to {MOST_DENSE} columns: use "
+                "another rule, or fewer columns"
             )
         return not needs
 

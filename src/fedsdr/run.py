@@ -60,7 +60,6 @@ from fedsdr.selection import (
 )
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
-from fedsdr.summaries.diagonals import Diagonals
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150
@@ -180,10 +179,9 @@ def gather(
         )
     settings = yield from _agree_on_settings(terms, variables.filled_places, powers)
     if terms.max_columns:
-        diagonals: Diagonals = yield DiagonalsOf(terms, settings)
+        diagonals = yield DiagonalsOf(terms, settings)
         frame = _frame(terms, settings, diagonals.sigma, standardize=method.standardize)
-        scaled_diagonals = diagonals.scaled(frame.usable, frame.scale)
-        found = yield from gather_wide(frame, scaled_diagonals)
+        found = yield from gather_wide(frame, diagonals)
         return _on_candidates(variables, found)
     sums: MomentSums = yield MomentsOf(terms, settings)
     variances = np.diag(sums.parts["total"].sigma)

@@ -8,9 +8,9 @@ from tests.selection.pooled import pooled, site_summaries
 from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.estimation.directions import (
     ADDITIONS,
-    gain_of_noise,
     _gains,
     add_missed_variables,
+    gain_of_noise,
 )
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance

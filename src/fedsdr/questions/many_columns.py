@@ -96,7 +96,7 @@ class DiagonalsOf(Question[Diagonals]):
             value.freedom_squared,
             value.response_square,
         ]
-        parts = [counts, value.scatter, value.between]
+        parts = [np.array(counts), value.scatter, value.between]
         if self.terms.n_functions:
             parts += [value.linear.ravel(), value.products]
         return np.concatenate(parts)

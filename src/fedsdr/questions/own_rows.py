@@ -77,10 +77,11 @@ class RowsOf(Question[JoinedRows]):
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         parts = list(rows.batches(self.columns, self.scale, functions))
         piece = np.vstack([own for own, _ in parts])
-        moved = [values.T @ own for own, values in parts if values.size]
-        return JoinedRows([piece], [sum(moved).T] if moved else [])
+        if not parts[0][1].size:
+            return JoinedRows([piece], [])
+        return JoinedRows([piece], [piece.T @ np.vstack([one for _, one in parts])])
 
-    def pack(self, value: Any) -> Vector:
+    def pack(self, value: Any) -> Vector:  # noqa: ARG002 (whatever it is)
         """Refuse: rows stay where they are.
 
         Parameters

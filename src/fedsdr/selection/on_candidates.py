@@ -17,7 +17,7 @@ from fedsdr.questions import Asking, Index
 from fedsdr.selection._select import choose
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.solving import ENOUGH
-from fedsdr.selection.wide import Wide
+from fedsdr.selection.wide import KernelKind, Wide
 from fedsdr.solver import (
     Clock,
     ColumnSource,
@@ -69,7 +69,9 @@ def select_on_candidates(
     timer = _Timer(method.max_seconds)
     for left in reversed(range(MOST_BLOCKS)):
         found = yield from choose(Evidence(wide.total), method, generator)
-        wide, proved = yield from _prove(wide, found, method.tol, timer, rows_here)
+        wide, proved = yield from _prove(
+            wide, found, method.tol, timer, rows_here=rows_here
+        )
         entering = _missed(wide, found, proved)
         full = wide.candidates.size >= wide.frame.terms.max_columns
         if not (left and entering.size) or timer.expired or full:
@@ -85,17 +87,17 @@ def select_on_candidates(
 
 
 def _prove(
-    wide: Wide, found: Selection, tol: float, timer: "_Timer", rows_here: bool
+    wide: Wide, found: Selection, tol: float, timer: "_Timer", *, rows_here: bool
 ) -> Asking[tuple[Wide, Solution | None]]:
     """Extend the solution on the candidates to all variables."""
     known, proved = found.solution, None
     if not known.active.size:
         return wide, None
-    options = {"own": found.weight, "by_response": found.by_response}
+    kind = KernelKind(found.weight, found.by_response)
     wide = yield from wide.with_columns(wide.candidates[known.active])
     few = rows_here and wide.diagonals.n_rows <= MOST_ROWS
     while not few and proved is None:
-        source = wide.asked_source(**options, rows_here=rows_here)
+        source = wide.asked_source(kind, rows_here=rows_here)
         try:
             proved = timer.extend(source, wide.candidates, known, tol)
         except MissingColumns as missing:
@@ -103,7 +105,7 @@ def _prove(
                 break
             wide = yield from wide.with_columns(missing.index)
     if rows_here and (proved is None or not proved.converged):
-        rows = yield from wide.row_source(**options)
+        rows = yield from wide.row_source(kind)
         enough = max(tol, ENOUGH)
         again = timer.extend(rows, wide.candidates, known, enough)
         if proved is None or again.gap < proved.gap:
@@ -120,17 +122,16 @@ def _missed(wide: Wide, found: Selection, proved: Solution | None) -> Index:
     if found.weak:
         return entering
     support = wide.candidates[found.solution.active]
-    options = {"own": found.weight, "by_response": found.by_response}
+    kind = KernelKind(found.weight, found.by_response)
     others, gains, values = gains_of_others(
         (wide.diagonals.sigma, wide.sigma_columns(support)),
-        (wide.kernel_diagonal(**options), wide.kernel_columns(support, **options)),
+        (wide.kernel_diagonal(kind), wide.kernel_columns(support, kind)),
         support,
         found.solution.n_directions,
         np.setdiff1d(np.arange(wide.n_variables), wide.candidates),
         MOST_TRIED,
     )
-    total = wide.total.by_response() if found.by_response else wide.total
-    noise = gain_of_noise(total.mixed(found.weight), values)
+    noise = gain_of_noise(kind.of(wide.total), values)
     best = np.argsort(-gains, kind="stable")[:MOST_MISSED]
     return np.union1d(entering, others[best[gains[best] > noise]]).astype(np.intp)
 

@@ -266,9 +266,7 @@ def _regression(
     directions[support] = vectors[:, kept]
     products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
     rows = max(total.n_rows - total.n_sites, 1)
-    return _Regression(
-        total.sigma, products, 1 / (1 - shares), rows, total.n_variables
-    )
+    return _Regression(total.sigma, products, 1 / (1 - shares), rows, total.n_variables)
 
 
 def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | None:

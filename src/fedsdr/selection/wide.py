@@ -25,6 +25,42 @@ from fedsdr.summaries.summary import Summary
 MOST_AT_HOME = 50
 
 
+@dataclass(frozen=True, slots=True)
+class KernelKind:
+    """Which kernel variables are selected with.
+
+    Parameters
+    ----------
+    own : float
+        Weight of the sites' own kernels, see `Summary.mixed`.
+    by_response : bool
+        Whether common means are taken of y itself, see `Summary.by_response`.
+    """
+
+    own: float
+    by_response: bool
+
+    @property
+    def largest(self) -> float:
+        """Upper bound of the generalised eigenvalues of kernel and covariance."""
+        return self.own + (1.0 - self.own) * LARGEST if self.by_response else 1.0
+
+    def of(self, total: Summary) -> Summary:
+        """Give sums this kernel.
+
+        Parameters
+        ----------
+        total : Summary
+            Sums over all sites.
+
+        Returns
+        -------
+        Summary
+            Sums with the mixed kernel.
+        """
+        return (total.by_response() if self.by_response else total).mixed(self.own)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Wide:
     """Sums over all sites of many columns, on a common scale.
@@ -126,44 +162,40 @@ class Wide:
         questions = self.n_asked + -(-missing.size // terms.columns_at_once)
         return replace(self, columns=found, n_asked=questions)
 
-    def kernel_diagonal(self, own: float, *, by_response: bool) -> Vector:
+    def kernel_diagonal(self, kind: KernelKind) -> Vector:
         """Mix the diagonals of both kernels.
 
         Parameters
         ----------
-        own : float
-            Weight of the sites' own kernels, see `Summary.mixed`.
-        by_response : bool
-            Whether common means are taken of y itself, see `Summary.by_response`.
+        kind : KernelKind
+            Which kernel.
 
         Returns
         -------
         ndarray of shape (d,)
             Diagonal of the mixed kernel.
         """
-        common = self._common(own, by_response=by_response)
-        return own * self.diagonals.kernel + (common**2).sum(axis=1)
+        common = self._common(kind)
+        return kind.own * self.diagonals.kernel + (common**2).sum(axis=1)
 
-    def kernel_columns(self, index: Index, own: float, *, by_response: bool) -> Matrix:
+    def kernel_columns(self, index: Index, kind: KernelKind) -> Matrix:
         """Mix columns of both kernels.
 
         Parameters
         ----------
         index : ndarray of int
             Variables whose columns are known.
-        own : float
-            Weight of the sites' own kernels.
-        by_response : bool
-            Whether common means are taken of y itself.
+        kind : KernelKind
+            Which kernel.
 
         Returns
         -------
         ndarray of shape (d, n_index)
             Columns of the mixed kernel.
         """
-        common = self._common(own, by_response=by_response)
+        common = self._common(kind)
         known = np.column_stack([self.columns[int(j)][1] for j in index])
-        return np.asarray(own * known + common @ common[index].T)
+        return np.asarray(kind.own * known + common @ common[index].T)
 
     def sigma_columns(self, index: Index) -> Matrix:
         """Return columns of the covariance.
@@ -180,17 +212,13 @@ class Wide:
         """
         return np.column_stack([self.columns[int(j)][0] for j in index])
 
-    def asked_source(
-        self, own: float, *, by_response: bool, rows_here: bool = False
-    ) -> AskedSource:
+    def asked_source(self, kind: KernelKind, *, rows_here: bool = False) -> AskedSource:
         """Make a source of the columns that are known.
 
         Parameters
         ----------
-        own : float
-            Weight of the sites' own kernels.
-        by_response : bool
-            Whether common means are taken of y itself.
+        kind : KernelKind
+            Which kernel.
         rows_here : bool, default=False
             Whether there is a resort that needs no further columns.
 
@@ -199,36 +227,33 @@ class Wide:
         AskedSource
             Source, which says what is missing.
         """
-        total = self.total.by_response() if by_response else self.total
-        mixed = total.mixed(own)
+        mixed = kind.of(self.total)
         index = np.array(sorted(self.columns), dtype=np.intp)
         columns = {}
         if index.size:
-            kernel = self.kernel_columns(index, own, by_response=by_response)
+            kernel = self.kernel_columns(index, kind)
             columns = {
                 int(j): (self.columns[int(j)][0], kernel[:, place])
                 for place, j in enumerate(index)
             }
         return AskedSource(
             self.diagonals.sigma,
-            self.kernel_diagonal(own, by_response=by_response),
+            self.kernel_diagonal(kind),
             self.candidates,
             mixed.sigma,
             mixed.kernel,
             columns,
             len(columns) + (min(self.room, MOST_AT_HOME) if rows_here else self.room),
-            _largest(own, by_response=by_response),
+            kind.largest,
         )
 
-    def row_source(self, own: float, *, by_response: bool) -> Asking[FactorSource]:
+    def row_source(self, kind: KernelKind) -> Asking[FactorSource]:
         """Make a source of the rows, where all of them are in one process.
 
         Parameters
         ----------
-        own : float
-            Weight of the sites' own kernels.
-        by_response : bool
-            Whether common means are taken of y itself.
+        kind : KernelKind
+            Which kernel.
 
         Returns
         -------
@@ -245,20 +270,20 @@ class Wide:
         joined: JoinedRows = yield RowsOf(
             frame.terms, places, frame.scale[places], frame.settings
         )
-        factor = np.sqrt(own / self.diagonals.n_rows) * np.hstack(joined.moved)
-        common = self._common(own, by_response=by_response)
+        factor = np.sqrt(kind.own / self.diagonals.n_rows) * np.hstack(joined.moved)
+        common = self._common(kind)
         return FactorSource(
             joined.pieces,
             np.hstack([factor, common]),
-            largest=_largest(own, by_response=by_response),
+            largest=kind.largest,
         )
 
-    def _common(self, own: float, *, by_response: bool) -> Matrix:
+    def _common(self, kind: KernelKind) -> Matrix:
         """Return the factor of the part of the kernel that sites have in common."""
-        common = self.diagonals.common_means(by_response=by_response)
-        if own >= 1.0:
+        common = self.diagonals.common_means(by_response=kind.by_response)
+        if kind.own >= 1.0:
             return common[:, :0]
-        return np.sqrt(1.0 - own) * common
+        return np.asarray(np.sqrt(1.0 - kind.own) * common)
 
 
 def gather_wide(frame: ColumnFrame, diagonals: Diagonals) -> Asking[Wide]:
@@ -269,7 +294,7 @@ def gather_wide(frame: ColumnFrame, diagonals: Diagonals) -> Asking[Wide]:
     frame : ColumnFrame
         All usable columns.
     diagonals : Diagonals
-        Sums of each of them, on the common scale.
+        Sums of each of all columns, in their units.
 
     Returns
     -------
@@ -281,6 +306,7 @@ def gather_wide(frame: ColumnFrame, diagonals: Diagonals) -> Asking[Wide]:
     Question
         The question about their sums.
     """
+    diagonals = diagonals.scaled(frame.usable, frame.scale)
     candidates = diagonals.strongest(N_CANDIDATES)
     total = yield from _sums_of(frame, diagonals, candidates)
     return Wide(frame, diagonals, candidates, total)
@@ -305,11 +331,6 @@ def _sums_of(
         diagonals.response_square,
         diagonals.scatter.size,
     )
-
-
-def _largest(own: float, *, by_response: bool) -> float:
-    """Bound the generalised eigenvalues of the mixed kernel and the covariance."""
-    return own + (1.0 - own) * LARGEST if by_response else 1.0
 
 
 def _mask(usable: Mask, index: Index) -> Mask:

@@ -100,8 +100,8 @@ class AskedSource(ColumnSource):
                 whole[:, ~inside] = part[index]
                 whole[~inside] = part[index].T
         sigma, kernel = ((one + one.T) / 2 for one in both)
-        whole = Problem(sigma, kernel, n_directions, penalty, singular=True)
-        return whole.restrict(np.arange(index.size))
+        problem = Problem(sigma, kernel, n_directions, penalty, singular=True)
+        return problem.restrict(np.arange(index.size))
 
     def _fetch(self, index: Indices) -> tuple[Matrix, Matrix]:
         raise MissingColumns(np.sort(index))

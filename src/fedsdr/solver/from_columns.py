@@ -98,7 +98,8 @@ def extend_solution(
     """
     k, penalty = known.n_directions, known.penalty
     work = ColumnSet(source, k, penalty, tol, max_iter, clock)
-    if np.shape(known.dual) == (active.size, active.size):
+    dual = known.dual
+    if isinstance(dual, np.ndarray) and len(dual) == active.size:
         work.take(active, known)
     else:
         work.start(replace(known, active=active[known.active]))

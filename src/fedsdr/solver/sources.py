@@ -57,8 +57,8 @@ class ColumnSource(ABC):
     -----
     The kernel must be positive semi-definite and dominated by a multiple of Sigma,
     :math:`0 \preceq T \preceq \ell\Sigma`; every covariance of E[x | y] computed from
-    the rows of Sigma is, with :math:`\ell = 1`. Bounds rest on it; `MatrixSource` checks
-    it and copes with kernels that break it.
+    the rows of Sigma is, with :math:`\ell = 1`. Bounds rest on it; `MatrixSource`
+    checks it and copes with kernels that break it.
     """
 
     def __init__(
