@@ -4,6 +4,7 @@ import numpy as np
 
 from fedsdr.solver import Clock, MatrixSource, Solution, penalty_max, solve
 from fedsdr.solver.from_columns import solve_source
+from fedsdr.solver.problem import dominates
 from fedsdr.summaries.kernels import DECAY
 from fedsdr.summaries.summary import Summary
 
@@ -43,7 +44,11 @@ def solve_sums(
         Solution, certified among the columns of the sums.
     """
     rows = total.n_rows - total.n_sites
-    plain = not total.searched or rows > MANY_ROWS * total.n_features
+    if total.searched:
+        plain = rows > MANY_ROWS * total.n_features
+    else:
+        # With y itself in the place of its rank, a kernel may exceed the covariance.
+        plain = rows >= total.n_features or dominates(total.sigma, total.kernel)
     if plain or penalty >= penalty_max(total.kernel):
         return solve(total.sigma, total.kernel, n_directions, penalty, tol=tol)
     source = MatrixSource(

@@ -37,8 +37,9 @@ class MatrixSource(ColumnSource):
         *,
         can_write_out: bool = True,
     ) -> None:
-        checked = Problem.checked(sigma, kernel, 1, 1.0)
-        self._sigma, self._kernel = checked.sigma, checked.kernel
+        # Where sigma is singular, the kernel has to be dominated by a multiple of it.
+        checked = Problem.checked(sigma, np.asarray(kernel) / largest, 1, 1.0)
+        self._sigma, self._kernel = checked.sigma, checked.kernel * largest
         self._singular, self._can_write_out = checked.singular, can_write_out
         super().__init__(
             np.diag(self._sigma), np.diag(self._kernel), noise_floor, largest
