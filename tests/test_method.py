@@ -311,6 +311,8 @@ def test_settings_say_every_parameter() -> None:
         "tol": 1e-6,
         "scores": "none",
         "response": "auto",
+        "dense_limit": 300,
+        "max_seconds": 15.0,
     }
 
 
@@ -409,6 +411,7 @@ def test_parts_are_named_in_the_order_in_which_they_travel() -> None:
         ("max_candidates", 1),
         ("strict", True),
         ("max_profiles", 1),
+        ("max_columns", 24),
         ("kernel", Smooth(own=0.5)),
     ],
 )

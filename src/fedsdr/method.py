@@ -316,9 +316,6 @@ class Terms:
             Value of each parameter by its name; the kernel as text.
         """
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        if not self.max_columns:
-            # Studies that do not need it keep their digests.
-            del plain["max_columns"]
         return {**plain, "kernel": rule_text(self.kernel)}
 
 

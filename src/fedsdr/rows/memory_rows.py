@@ -76,6 +76,23 @@ class MemoryRows(Rows):
         """Number of rows."""
         return len(self.y)
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    def column_parts(self) -> Iterator[NDArray[np.intp]]:
+        """Divide the columns into parts that fit into a processor's cache.
+
+        Yields
+        ------
+        ndarray of int
+            Columns next to each other.
+        """
+        size = max(NEAR // max(self.n_rows, 1), 16)
+        for start in range(0, self.n_features, size):
+            yield np.arange(start, min(start + size, self.n_features))
+
     def check(
         self,
         terms: Terms,
@@ -285,7 +302,16 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        yield centre(self.X[:, columns] / scale)[0], functions(slice(None))
+        own = self._some(columns)
+        # Most questions about all columns leave them in their units.
+        scaled = own if (scale == 1.0).all() else own / scale
+        yield centre(scaled)[0], functions(slice(None))
+
+    def _some(self, columns: NDArray[np.intp]) -> Matrix:
+        """Return some columns, without a copy if they are next to each other."""
+        if columns.size and columns[-1] - columns[0] == columns.size - 1:
+            return self.X[:, columns[0] : columns[-1] + 1]
+        return self.X[:, columns]
 
     def variances(self) -> Vector:
         """Compute the variance of every column.
@@ -295,9 +321,12 @@ class MemoryRows(Rows):
         ndarray of shape (n_features,)
             Variances about the site's means.
         """
-        centred = centre(self.X)[0]
-        largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
-        return without_rounding((centred**2).mean(axis=0), largest)
+        found = np.empty((2, self.n_features))
+        for columns in self.column_parts():
+            own = self._some(columns)
+            found[0, columns] = (centre(own)[0] ** 2).mean(axis=0)
+            found[1, columns] = np.maximum(own.max(axis=0), -own.min(axis=0))
+        return without_rounding(*found)
 
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -323,9 +352,8 @@ class MemoryRows(Rows):
             Values of the functions in these rows.
         """
         wanted, values = centre(self.X[:, columns])[0], functions(slice(None))
-        size = max(NEAR // max(self.n_rows, 1), 16)
-        for start in range(0, self.X.shape[1], size):
-            place = slice(start, min(start + size, self.X.shape[1]))
+        for part in self.column_parts():
+            place = slice(part[0], part[-1] + 1)
             yield place, centre(self.X[:, place])[0], wanted, values
 
     def plain_response(self) -> Vector:

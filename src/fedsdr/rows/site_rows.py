@@ -258,6 +258,21 @@ class Rows(ABC):
             Values of the functions in these rows.
         """
 
+    def column_parts(self) -> Iterator[NDArray[np.intp]]:
+        """Divide the columns into parts that are best looked at together.
+
+        Yields
+        ------
+        ndarray of int
+            Columns next to each other; all of them, if every look reads all rows.
+        """
+        yield np.arange(self.n_features)
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
     @abstractmethod
     def plain_response(self) -> Vector:
         """Return the response itself, see `fedsdr.summaries.kernels.plain_response`.

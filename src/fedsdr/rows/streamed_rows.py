@@ -81,6 +81,11 @@ class StreamedRows(Rows):
         """Number of rows."""
         return self._stream.n_rows
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._stream.n_features
+
     def check(
         self,
         terms: Terms,
