@@ -31,6 +31,7 @@ class Listener(OwnSites):
     """Writes down what is asked."""
 
     def __call__(self, question: Any) -> Any:
+        """Answer, and remember the question."""
         self.asked.append(question)
         return super().__call__(question)
 
@@ -50,6 +51,7 @@ class Listener(OwnSites):
 
     @property
     def holds_rows(self) -> bool:
+        """Whether rows may be asked for."""
         return self._here
 
 

@@ -68,7 +68,6 @@ def prove(
         try:
             return extend_solution(source, known, start, 1e-6, Clock()), source, have
         except MissingColumns as missing:
-            assert set(missing.index.tolist()).isdisjoint(have)
             have += missing.index.tolist()
     raise AssertionError("columns are asked for without end")
 
@@ -79,6 +78,7 @@ def test_the_proof_is_that_of_all_columns() -> None:
     found, source, have = prove(sigma, kernel, known)
     assert found.certified == "all"
     assert len(have) < D / 4
+    assert len(set(have)) == len(have)
     assert source.n_columns == len(have)
     whole = solve(sigma, kernel, 1, PENALTY)
     np.testing.assert_array_equal(found.active, whole.active)
