@@ -112,8 +112,10 @@ def test_sums_of_other_sites_are_refused_whatever_they_are_called(first: Any) ->
         threshold=3,
     )
     other = SecureSum(fewer.transport, fewer.study)
+    other.agree()
     with pytest.raises(IncompleteError):
-        other.agree()
+        other(MomentsOf(fewer.study.terms))
+    assert fewer.transport.errors
     assert all("SITES" in str(error) for error in fewer.transport.errors.values())
 
 
