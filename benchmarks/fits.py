@@ -1,4 +1,4 @@
-"""Time default fits of many columns: targets, genes, and what a user would pick instead.
+"""Time default fits of many columns: sizes, genes, and a lasso beside them.
 
 Run with ``make bench-fits`` or ``python -m benchmarks.fits``; ``benchmarks/README.md``
 describes the measurements. An interrupted run continues where it stopped.
@@ -151,7 +151,7 @@ def time_lasso(n: int, d: int, m: int) -> object:
         begin = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            LassoCV(cv=5, n_alphas=50).fit(X, y)
+            LassoCV(cv=5, alphas=50).fit(X, y)
         return row | {"ratio": (process_time() - begin) / row["seconds"]}
 
     return run
@@ -192,13 +192,17 @@ def write_table(ledger: Ledger, path: Path) -> str:
     lines = [
         "# Default fits of many columns",
         "",
-        f"`python -m benchmarks.fits`, one BLAS thread, seconds of the process (elapsed: "
-        f"of the clock, on a busy machine); commit {ledger.commit}. `ratio`: for sizes, over the time of X'X on 200 columns and "
-        "of centring X and squaring it once; for dense and lasso, the time of a fit "
-        "from all pairs of columns, or of scikit-learn's LassoCV (5 folds, 50 "
-        "penalties), over ours. `certified`: variables among which the gap is within "
-        "the tolerance, 1e-6, or 1e-3 where there are at most 300 rows. `megabytes`: "
-        "what a site adds, at eight bytes a number.",
+        (
+            "`python -m benchmarks.fits`, one BLAS thread, seconds of the process "
+            "(elapsed: of the clock, on a busy machine); commit "
+            f"{ledger.commit}. `ratio`: for sizes, over the time of X'X on 200 columns "
+            "and of centring X and squaring it once; for dense and lasso, the time of "
+            "a fit from all pairs of columns, or of scikit-learn's LassoCV (5 folds, "
+            "50 penalties), over ours. `certified`: variables among which the gap is "
+            "within the tolerance, 1e-6, or 1e-3 where there are at most 300 rows. "
+            "`megabytes`: what a site adds, at eight bytes a number. `peak_gb`: "
+            "largest memory of the process so far, simulating included."
+        ),
         "",
         f"| {' | '.join(columns)} |",
         f"|{'---|' * len(columns)}",
