@@ -359,8 +359,8 @@ class Method:
         variables from a few columns. Rules and kernels that need all pairs
         (`Moments`, `HoldOut`, `Votes`, `Pairs`) use them up to 5,000 columns.
     max_seconds : float, default=15
-        Time limit of that proof. When it is reached, a `ConvergenceWarning` has the
-        best bound so far.
+        Time limit of that proof, less what the selection among candidates took. When it
+        is reached, a `ConvergenceWarning` has the best bound so far.
 
     Notes
     -----

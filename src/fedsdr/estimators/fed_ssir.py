@@ -75,8 +75,8 @@ class FedSSIR(Reducer):
         way become candidates. "moments", "holdout", "votes" and "pairs" need all pairs,
         and accept up to 5,000 columns.
     max_seconds : float, default=15
-        Time limit of that proof. When it is reached, a `ConvergenceWarning` has the
-        best bound so far.
+        Time limit of that proof, less what the selection among candidates took. When it
+        is reached, a `ConvergenceWarning` has the best bound so far.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not

@@ -31,6 +31,8 @@ from fedsdr.solver.sources import MOST_ROWS
 # Variables that become candidates because they would raise the eigenvalues, at most,
 # and those whose gain is computed.
 MOST_MISSED, MOST_TRIED = 20, 300
+# What a proof may take, even if nothing is left of the time.
+LEAST_SECONDS = 1e-3
 
 
 def select_on_candidates(
@@ -68,7 +70,9 @@ def select_on_candidates(
     """
     timer = _Timer(method.max_seconds)
     for left in reversed(range(MOST_BLOCKS)):
-        found = yield from choose(Evidence(wide.total), method, generator)
+        with timer:
+            # Nothing is asked here: rules that ask sites need all pairs of columns.
+            found = yield from choose(Evidence(wide.total), method, generator)
         wide, proved = yield from _prove(
             wide, found, method.tol, timer, rows_here=rows_here
         )
@@ -164,10 +168,17 @@ def _with_bound(
 
 
 class _Timer:
-    """Time that is spent on proofs; waiting for answers does not count."""
+    """Time that is spent on solutions; waiting for answers does not count."""
 
     def __init__(self, max_seconds: float) -> None:
         self._left = max_seconds
+        self._clock = Clock()
+
+    def __enter__(self) -> None:
+        self._clock = Clock()
+
+    def __exit__(self, *_: object) -> None:
+        self._left -= self._clock.seconds
 
     @property
     def expired(self) -> bool:
@@ -178,11 +189,9 @@ class _Timer:
         self, source: ColumnSource, active: Index, known: Solution, tol: float
     ) -> Solution:
         """Extend a solution, and count the time."""
-        clock = Clock(max(self._left, 1e-3))
-        try:
+        with self:
+            clock = Clock(max(self._left, LEAST_SECONDS))
             return extend_solution(source, active, known, tol, clock)
-        finally:
-            self._left -= clock.seconds
 
 
 def _warn_if_open(solution: Solution, wide: Wide, *, expired: bool) -> None:
