@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.kernels import MAX_DEGREE
+from fedsdr.summaries.rank_functions import MAX_DEGREE
 from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth, read_response
 
 __all__ = [

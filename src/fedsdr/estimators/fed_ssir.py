@@ -3,6 +3,8 @@
 from dataclasses import fields
 from typing import Any, Self
 
+import numpy as np
+
 from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
@@ -159,6 +161,9 @@ class FedSSIR(Reducer):
     (1, array([0, 1, 2]))
     """
 
+    _kept_types = (np.float64, np.float32)
+    _takes_sparse = True
+
     @accept_former_names
     def __init__(
         self,
@@ -194,8 +199,10 @@ class FedSSIR(Reducer):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows of all sites.
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows of all sites: numpy, pandas, polars, Arrow or scipy.sparse. A sparse
+            matrix, and float32, become dense matrices of float64 block by block only;
+            with ``scores="normal"``, or numbers far from 1, all at once.
         y : array-like of shape (n_rows,)
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional

@@ -19,19 +19,30 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    join_facts,
     no_functions,
     without_rounding,
 )
 from fedsdr.summaries import Summary, prediction_errors, summarize
+from fedsdr.summaries.blocked import block_rows, blocks_of
 from fedsdr.summaries.column_spread import (
     ColumnSpread,
     Powers,
     rescale,
     same_powers,
 )
-from fedsdr.summaries.kernels import plain_response
+from fedsdr.summaries.dense_blocks import (
+    as_dense,
+    by_rows,
+    dense_columns,
+    is_sparse,
+    largest_values,
+    row_block,
+)
+from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
+from fedsdr.summaries.tiles import column_squares, tile_columns
 
 # Numbers that stay in a processor's cache while they are centred and multiplied.
 NEAR = 2**17
@@ -43,8 +54,10 @@ class MemoryRows(Rows):
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
-        Covariates of the site.
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Covariates of the site: float64, or float32 without gaps, or a sparse matrix of
+        scipy in compressed columns. Of the last two only blocks become dense matrices
+        of float64, unless columns are rescaled or scored.
     y : ndarray of shape (n_rows,)
         Responses of the site.
     generator : numpy.random.Generator
@@ -55,7 +68,7 @@ class MemoryRows(Rows):
         Names of the columns; empty if they are not known.
     """
 
-    X: Matrix = field(repr=False)
+    X: Any = field(repr=False)
     y: NDArray[Any] = field(repr=False)
     generator: np.random.Generator
     label: object = None
@@ -63,10 +76,10 @@ class MemoryRows(Rows):
     _seed: int = field(default=0, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
-    _unscaled: Matrix | None = field(default=None, init=False, repr=False)
+    _unscaled: Any = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
-    _unscored: Matrix | None = field(default=None, init=False, repr=False)
+    _unscored: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._seed = int(self.generator.integers(2**63))
@@ -131,7 +144,7 @@ class MemoryRows(Rows):
         InputError
             If there are such values; the error contains counts, never a value.
         """
-        missing = ~(np.abs(self.X) < largest).all(axis=0)
+        missing = ~(largest_values(self.X) < largest)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
@@ -146,8 +159,8 @@ class MemoryRows(Rows):
         if self._spread is None:
             own = self._own if self._unscaled is None else self._unscaled
             self._spread = ColumnSpread(own.shape[1])
-            gaps = self._gaps
-            self._spread.add(own if gaps is None else np.where(gaps, np.nan, own))
+            for rows in self._blocks(own):
+                self._spread.add(rows)
         return self._spread
 
     def rescale(self, powers: Powers | None) -> None:
@@ -165,12 +178,12 @@ class MemoryRows(Rows):
             # Gaps are filled in place.
             own, kept = (held if self._gaps is None else held.copy()), None
         else:
-            own, kept = rescale(held, powers, self.measured), held
+            own, kept = rescale(as_dense(held), powers, self.measured), held
         self._unscaled, self._powers = kept, powers
         if self._scores is None:
             self.X = own
         else:
-            self._unscored, self.X = own, self._scores.apply(own)
+            self._unscored, self.X = own, self._scores.apply(as_dense(own))
 
     def totals(self, columns: Sequence[int]) -> Matrix:
         """Count and add the values that are not missing, in columns with gaps.
@@ -219,18 +232,17 @@ class MemoryRows(Rows):
         if scores is None:
             self.X, self._unscored = own, None
         else:
-            self.X, self._unscored = scores.apply(own), own
+            self.X, self._unscored = scores.apply(as_dense(own)), own
 
     def held(self) -> Iterator[Matrix]:
         """Read the rows once as the site holds them.
 
         Yields
         ------
-        ndarray of shape (n_rows, n_features)
+        ndarray of shape (n_block, n_features)
             Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
         """
-        gaps, own = self._gaps, self._own
-        yield own if gaps is None else np.where(gaps, np.nan, own)
+        yield from self._blocks(self._own)
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).
@@ -248,9 +260,10 @@ class MemoryRows(Rows):
             Mean squared errors on the rows held out.
         """
         held = self.hold_out(terms)
+        rows = by_rows(self.X)
         errors = prediction_errors(
-            (self.X[~held], self.y[~held]),
-            (self.X[held], self.y[held]),
+            (rows[~held], self.y[~held]),
+            (rows[held], self.y[held]),
             bases,
             discrete=terms.discrete,
         )
@@ -302,16 +315,9 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        own = self._some(columns)
-        # Most questions about all columns leave them in their units.
-        scaled = own if (scale == 1.0).all() else own / scale
-        yield centre(scaled)[0], functions(slice(None))
-
-    def _some(self, columns: NDArray[np.intp]) -> Matrix:
-        """Return some columns, without a copy if they are next to each other."""
-        if columns.size and columns[-1] - columns[0] == columns.size - 1:
-            return self.X[:, columns[0] : columns[-1] + 1]
-        return self.X[:, columns]
+        rows = dense_columns(self.X, _as_slice(columns))
+        rows /= scale
+        yield centre(rows, out=rows)[0], functions(slice(None))
 
     def variances(self) -> Vector:
         """Compute the variance of every column.
@@ -321,12 +327,8 @@ class MemoryRows(Rows):
         ndarray of shape (n_features,)
             Variances about the site's means.
         """
-        found = np.empty((2, self.n_features))
-        for columns in self.column_parts():
-            own = self._some(columns)
-            found[0, columns] = (centre(own)[0] ** 2).mean(axis=0)
-            found[1, columns] = np.maximum(own.max(axis=0), -own.min(axis=0))
-        return without_rounding(*found)
+        squares = column_squares(self.X)
+        return without_rounding(squares / self.n_rows, largest_values(self.X))
 
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -351,10 +353,13 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        wanted, values = centre(self.X[:, columns])[0], functions(slice(None))
+        wanted = dense_columns(self.X, columns)
+        centre(wanted, out=wanted)
+        values = functions(slice(None))
         for part in self.column_parts():
-            place = slice(part[0], part[-1] + 1)
-            yield place, centre(self.X[:, place])[0], wanted, values
+            place = slice(int(part[0]), int(part[-1]) + 1)
+            rows = dense_columns(self.X, place)
+            yield place, centre(rows, out=rows)[0], wanted, values
 
     def plain_response(self) -> Vector:
         """Return the response itself, about its mean.
@@ -362,7 +367,7 @@ class MemoryRows(Rows):
         Returns
         -------
         ndarray of shape (n_rows,)
-            See `fedsdr.summaries.kernels.plain_response`.
+            See `fedsdr.summaries.rank_functions.plain_response`.
         """
         return plain_response(self.y)
 
@@ -409,7 +414,16 @@ class MemoryRows(Rows):
         Facts
             Facts about all rows.
         """
-        return look(self.X, self.y, columns, **terms)
+        # An array is looked at as it is, and a sparse matrix a few columns at a time.
+        dense = not is_sparse(self.X)
+        width = self.X.shape[1] if dense else tile_columns(self.n_rows)
+        found: Facts | None = None
+        for place in blocks_of(self.X.shape[1], width):
+            block = self.X if dense else dense_columns(self.X, place)
+            own = look(block, self.y, columns[place], **terms)
+            found = own if found is None else join_facts(found, own)
+        assert found is not None
+        return found
 
     def summarize_parts(self, terms: Terms) -> list[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
@@ -439,7 +453,7 @@ class MemoryRows(Rows):
     ) -> dict[str, Any]:
         """Return the arguments of `summarize` for all rows, or for some."""
         return {
-            "X": self.X if kept is None else self.X[kept],
+            "X": self.X if kept is None else by_rows(self.X)[kept],
             "y": self.y if kept is None else self.y[kept],
             "kernel": terms.kernel,
             "response": "classes" if terms.discrete else "ordered",
@@ -448,9 +462,17 @@ class MemoryRows(Rows):
         }
 
     @property
-    def _own(self) -> Matrix:
+    def _own(self) -> Any:
         """The rows before scores."""
         return self.X if self._unscored is None else self._unscored
+
+    def _blocks(self, own: Any) -> Iterator[Matrix]:
+        """Return blocks of rows, in which NaN is a gap."""
+        rows = by_rows(own)
+        for place in blocks_of(self.n_rows, block_rows(own.shape[1])):
+            block = np.asarray(row_block(rows, place), dtype=np.float64)
+            gaps = self._gaps
+            yield block if gaps is None else np.where(gaps[place], np.nan, block)
 
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:
@@ -461,3 +483,10 @@ class MemoryRows(Rows):
             else:
                 self._unscored = own
         return self._gaps[:, columns]
+
+
+def _as_slice(columns: NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    """Write columns next to each other as a slice, which is copied faster."""
+    if columns.size and columns[-1] - columns[0] == columns.size - 1:
+        return slice(int(columns[0]), int(columns[-1]) + 1)
+    return columns

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -275,12 +276,12 @@ class Rows(ABC):
 
     @abstractmethod
     def plain_response(self) -> Vector:
-        """Return the response itself, see `fedsdr.summaries.kernels.plain_response`.
+        """Return the response itself, about its mean.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Numbers about their mean.
+            See `fedsdr.summaries.rank_functions.plain_response`.
         """
 
     @abstractmethod
@@ -431,6 +432,26 @@ def without_rounding(variances: Vector, largest: Vector) -> Vector:
         Variances, see `Summary.without_rounding`.
     """
     return np.where(np.sqrt(variances) > ROUNDING * largest, variances, 0.0)
+
+
+def join_facts(first: Facts, second: Facts) -> Facts:
+    """Merge facts about different columns of the same rows.
+
+    Parameters
+    ----------
+    first, second : Facts
+        What was counted.
+
+    Returns
+    -------
+    Facts
+        Facts about all these columns.
+    """
+    return replace(
+        first,
+        minorities={**first.minorities, **second.minorities},
+        prints={**first.prints, **second.prints},
+    )
 
 
 def check_names(

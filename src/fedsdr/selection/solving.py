@@ -5,7 +5,7 @@ import numpy as np
 from fedsdr.solver import Clock, MatrixSource, Solution, penalty_max, solve
 from fedsdr.solver.from_columns import solve_source
 from fedsdr.solver.problem import dominates
-from fedsdr.summaries.kernels import DECAY
+from fedsdr.summaries.rank_functions import DECAY
 from fedsdr.summaries.summary import Summary
 
 #: Upper bound of the generalised eigenvalues of a kernel: y itself, which may take the

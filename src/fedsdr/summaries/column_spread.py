@@ -22,9 +22,8 @@ FAR = 330
 # Below the power of the smallest number.
 _NONE = -1100
 
-# Rows that are measured at a time, and numbers that stay in a processor's cache.
-_BLOCK = 4096
-_NEAR = 2**17
+# Rows that are measured at a time.
+_BLOCK = 1024
 
 
 @dataclass(slots=True, eq=False)
@@ -64,12 +63,8 @@ class ColumnSpread:
             Rows; NaN is a gap.
         """
         for start in range(0, len(X), _BLOCK):
-            rows = X[start : start + _BLOCK]
-            size = max(_NEAR // max(len(rows), 1), 16)
-            for first in range(0, self.n_features, size):
-                place = slice(first, first + size)
-                with np.errstate(invalid="ignore"):
-                    self._add(rows[:, place], place)
+            with np.errstate(invalid="ignore"):
+                self._add(np.asarray(X[start : start + _BLOCK], dtype=np.float64))
 
     @property
     def tops(self) -> Powers:
@@ -100,33 +95,39 @@ class ColumnSpread:
     def _deviations(self) -> Vector:
         return np.sqrt(self._squares / np.maximum(self._counts, 1.0))
 
-    def _add(self, X: Matrix, place: slice) -> None:
-        """Measure more rows of some columns."""
-        there = ~np.isnan(X)
-        complete = bool(there.all())
-        known = X if complete else np.where(there, X, 0.0)
-        largest = np.maximum(known.max(axis=0), -known.min(axis=0))
+    def _add(self, X: Matrix) -> None:
+        largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+        complete = not np.isnan(largest).any()
+        there = np.ones((1, 1), dtype=bool)
+        known = X
+        if not complete:
+            there = ~np.isnan(X)
+            known = np.where(there, X, 0.0)
+            largest = np.maximum(known.max(axis=0), -known.min(axis=0))
         own = np.where(largest > 0, np.frexp(largest)[1], _NONE)
-        before = self._counts[place]
-        tops = np.maximum(self._tops[place], own)
-        lower = self._tops[place] - tops
-        means = np.ldexp(self._means[place], lower)
-        squares = np.ldexp(self._squares[place], 2 * lower)
-        scaled = np.ldexp(known, -tops)
-        counts = there.sum(axis=0)
+        tops = np.maximum(self._tops, own)
+        lower = self._tops - tops
+        means = np.ldexp(self._means, lower)
+        squares = np.ldexp(self._squares, 2 * lower)
+        # Numbers whose squares are numbers are not divided; their sums are.
+        far = bool((np.abs(own[largest > 0]) > FAR).any())
+        scaled = np.ldexp(known, -tops) if far else known
+        shift = np.zeros_like(tops) if far else tops
+        counts = np.full(X.shape[1], len(X)) if complete else there.sum(axis=0)
         some = np.maximum(counts, 1)
         mean = scaled.sum(axis=0) / some
         centred = scaled - mean
         if not complete:
             centred *= there
         rest = centred.sum(axis=0) / some
-        total = before + counts
-        step = mean + rest - means
-        squares += (centred**2).sum(axis=0) - counts * rest**2
-        squares += step**2 * before * counts / np.maximum(total, 1.0)
-        self._means[place] = means + step * counts / np.maximum(total, 1.0)
-        self._squares[place], self._tops[place] = np.maximum(squares, 0.0), tops
-        self._counts[place] = total
+        total = self._counts + counts
+        around = np.einsum("ij,ij->j", centred, centred) - counts * rest**2
+        step = np.ldexp(mean + rest, -shift) - means
+        squares += np.ldexp(around, -2 * shift)
+        squares += step**2 * self._counts * counts / np.maximum(total, 1.0)
+        self._means = means + step * counts / np.maximum(total, 1.0)
+        self._squares, self._tops = np.maximum(squares, 0.0), tops
+        self._counts = total
 
 
 def rescale(X: Matrix, powers: Powers, spread: ColumnSpread) -> Matrix:
