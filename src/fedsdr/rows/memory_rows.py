@@ -487,6 +487,6 @@ class MemoryRows(Rows):
 
 def _as_slice(columns: NDArray[np.intp]) -> slice | NDArray[np.intp]:
     """Write columns next to each other as a slice, which is copied faster."""
-    if columns.size and columns[-1] - columns[0] == columns.size - 1:
+    if columns.size and (np.diff(columns) == 1).all():
         return slice(int(columns[0]), int(columns[-1]) + 1)
     return columns
