@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.secure_site import (
+    check_diagonals,
     check_range,
     check_shapes,
     fill_with_own_means,
     needs_powers,
 )
-from fedsdr.questions import ColumnShapes, MomentsOf, RowSettings
+from fedsdr.questions import ColumnShapes, DiagonalsOf, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
@@ -112,13 +114,15 @@ def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
     # The sites would agree on powers of two near those of this site.
     wide = rescales and needs_powers(rows, len(agreed.sites), agreed.ring)
     powers = rows.measured.powers if wide else None
-    question = MomentsOf(agreed.terms, RowSettings(powers))
+    many = agreed.terms.max_columns > 0
+    kind: Any = DiagonalsOf if many else MomentsOf
+    question = kind(agreed.terms, RowSettings(powers))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         values = question.pack(question.compute(rows))
     size = len(agreed.columns), len(agreed.sites), agreed.ring
     if not agreed.terms.scored:
-        check_range(values, *size)
+        (check_diagonals if many else check_range)(values, *size)
         return
     # Scores, which moments are computed of, are of the same size in all units.
     shapes = ColumnShapes(agreed.terms, powers)
