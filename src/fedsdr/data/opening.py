@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.data.databases import POSTGRESQL, read_address, read_query
-from fedsdr.data.endings import FORMATS, PARQUET, SEPARATORS
+from fedsdr.data.endings import FORMATS, SEPARATORS
 from fedsdr.data.source import Source
 from fedsdr.data.sqlite import SqliteSource
 from fedsdr.data.text_files import TextSource
@@ -77,7 +77,8 @@ def open_file(path: Path, text: frozenset[str] = frozenset()) -> Source:
     Parameters
     ----------
     path : Path
-        File whose name ends in .csv, .tsv (either with .gz), .parquet or .pq.
+        File whose name ends in .csv, .tsv (either with .gz), .parquet, .pq, .feather,
+        .arrow or .ipc.
     text : frozenset of str, default=frozenset()
         Columns that are text though they look like numbers, so that the labels "01"
         and "1" stay apart.
@@ -94,9 +95,9 @@ def open_file(path: Path, text: frozenset[str] = frozenset()) -> Source:
     name = path.name.lower()
     if name.endswith(tuple(SEPARATORS)):
         return TextSource((path,), text)
-    if name.endswith(PARQUET):
+    if name.endswith(tuple(FORMATS)):
         return _open_arrow((path,))
-    known = ", ".join([*SEPARATORS, *PARQUET])
+    known = ", ".join([*SEPARATORS, *FORMATS])
     raise InputError(f"{path} is of an unknown kind: its name should end in {known}")
 
 
