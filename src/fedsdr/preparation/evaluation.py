@@ -79,7 +79,7 @@ class Evaluated:
             return pd.Series(self.values)
         if self.kind == "text":
             return pd.Series(self.values, dtype=object)
-        truths = np.array([False, True], dtype=object)[self.values == 1.0]
+        truths = np.array([False, True], dtype=object)[(self.values == 1.0).astype(int)]
         truths[self.missing] = None
         return pd.Series(truths, dtype=object)
 

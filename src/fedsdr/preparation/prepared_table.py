@@ -53,6 +53,7 @@ def apply_plans(
     frame: pd.DataFrame,
     plans: Sequence[ColumnPlan],
     names: Mapping[str, str] | None = None,
+    only: str | None = None,
 ) -> dict[str, ColumnValues]:
     """Prepare every column that is used.
 
@@ -64,6 +65,8 @@ def apply_plans(
         Plans, also of columns that only expressions read.
     names : mapping of str to str or None, default=None
         Name in `frame` of each column whose name differs there.
+    only : str or None, default=None
+        The one column to prepare; all that are used if None.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def apply_plans(
 
     found = {}
     for plan in plans:
-        if not plan.used:
+        if not plan.used or only not in (None, plan.name):
             continue
         if plan.expression is None:
             seen = {plan.reads[0]: raw(plan.name, plan.reads[0])}
@@ -123,7 +126,7 @@ def prepare_table(
         lists columns with other problems, and never shows a value.
     """
     columns = apply_plans(frame, plans)
-    rules = {plan.name: plan.missing or missing for plan in plans}
+    rules = {plan.name: _rule(plan, missing) for plan in plans}
     check_columns_fit(columns, rules)
     kept = np.ones(len(frame), dtype=bool)
     for name, column in columns.items():
@@ -134,6 +137,12 @@ def prepare_table(
     features = [feature for plan in used for feature in plan.features]
     values = np.column_stack(blocks) if blocks else np.empty((int(kept.sum()), 0))
     return PreparedTable(pd.DataFrame(values, columns=features), kept, columns)
+
+
+def _rule(plan: ColumnPlan, missing: str) -> str:
+    """A category has no mean: without a level for missing values, it has no gaps."""
+    rule = plan.missing or missing
+    return "refuse" if rule == "mean" and plan.type == "category" else rule
 
 
 def check_columns_fit(
