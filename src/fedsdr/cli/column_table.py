@@ -28,9 +28,7 @@ def show_columns(
     if screen.quiet:
         return
     remarkable = [
-        plan
-        for plan in schema.columns
-        if not _is_plain(plan) or gaps.get(plan.name, 0)
+        plan for plan in schema.columns if not _is_plain(plan) or gaps.get(plan.name, 0)
     ]
     n_plain = len(schema.columns) - len(remarkable)
     if remarkable:

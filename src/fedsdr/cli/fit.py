@@ -175,9 +175,12 @@ def _read(
         from fedsdr.preparation.loading import load_files
 
         loaded = load_files(files, options)
-        stage.done = f"Read {len(loaded.frame)} rows from {label}"
-    schema, reasons = decide(loaded, roles, guesses, agreed)
-    table = build_table(loaded, schema)
+        schema, reasons = decide(loaded, roles, guesses, agreed)
+        table = build_table(loaded, schema)
+        width = table.X.shape[1]
+        stage.done = f"Read {len(loaded.frame)} rows of {width} variables from {label}"
+        if loaded.unnamed:
+            stage.done += f", without {loaded.unnamed} column(s) that have no name"
     for remark in loaded.remarks:
         screen.remark(remark)
     gaps = count_gaps(loaded.frame, schema.columns)
@@ -248,7 +251,9 @@ def _show(
     ]
     screen.out.print(tables.variables(result))
     if logs:
-        rows.insert(2, ("logarithms", f"coefficients are of the log of {', '.join(logs)}"))
+        rows.insert(
+            2, ("logarithms", f"coefficients are of the log of {', '.join(logs)}")
+        )
     screen.out.print(tables.facts(rows))
     screen.out.print()
     if out is not None:

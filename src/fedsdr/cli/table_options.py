@@ -50,9 +50,7 @@ Na = Annotated[
         "column only: --na '?,chol=0'."
     ),
 ]
-Sep = Annotated[
-    str | None, typer.Option(help="Separator of fields, or the word tab.")
-]
+Sep = Annotated[str | None, typer.Option(help="Separator of fields, or the word tab.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal sign: . or ,")]
 Thousands = Annotated[
     str | None, typer.Option(help="Sign between groups of three digits.")

@@ -145,7 +145,8 @@ def plan_target(frame: pd.DataFrame, target: str) -> tuple[ColumnPlan, list[str]
     try:
         expression = parse_expression(target)
     except InputError:
-        require_column(target, "target", names)
+        if not set(target) & set("+-*/^<>=("):
+            require_column(target, "target", names)
         raise
     if expression.references == (target,) or not expression.references:
         require_column(target, "target", names)
@@ -207,9 +208,7 @@ def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
     return AnalysisTable(X, response, labels, len(frame), filled, tuple(hints))
 
 
-def count_gaps(
-    frame: pd.DataFrame, plans: Sequence[ColumnPlan]
-) -> Mapping[str, int]:
+def count_gaps(frame: pd.DataFrame, plans: Sequence[ColumnPlan]) -> Mapping[str, int]:
     """Count the missing values of each column that is used.
 
     Parameters

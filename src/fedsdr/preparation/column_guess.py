@@ -23,7 +23,14 @@ MISSING_LEVEL = "missing"
 CODES = (-9.0, -99.0, -999.0, -9999.0)
 
 #: Formats of dates that are tried, besides ISO 8601.
-FORMATS_OF_DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
+FORMATS_OF_DATES = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+)
 
 _ID = re.compile(
     r"(?:^|[_.\s-])(?:id|ids|uuid|guid|key|patient|subject|mrn|index|nr|no|number)$"
@@ -70,9 +77,7 @@ class GuessOptions:
     codes: Mapping[str, tuple[str, ...]] | None = None
 
 
-def guess_column(
-    name: str, column: pd.Series, options: GuessOptions
-) -> GuessedColumn:
+def guess_column(name: str, column: pd.Series, options: GuessOptions) -> GuessedColumn:
     """Guess what a column is to be taken for.
 
     Parameters
@@ -168,7 +173,9 @@ def _guess(name: str, present: pd.Series, options: GuessOptions) -> GuessedColum
         return GuessedColumn(ColumnPlan(name, "boolean"), "true and false")
     if kind == "other":
         if np.isnan(to_days(present)).any():
-            return GuessedColumn(ColumnPlan(name, "ignored"), "neither numbers nor text")
+            return GuessedColumn(
+                ColumnPlan(name, "ignored"), "neither numbers nor text"
+            )
         return GuessedColumn(ColumnPlan(name, "date"), "dates, as years")
     return _guess_text(name, present, different)
 
@@ -221,7 +228,9 @@ def _guess_text(name: str, present: pd.Series, different: int) -> GuessedColumn:
 def _date_formats(present: pd.Series) -> list[str]:
     first = present.head(50)
     fitting = [
-        one for one in ("", *FORMATS_OF_DATES) if not np.isnan(to_days(first, one)).any()
+        one
+        for one in ("", *FORMATS_OF_DATES)
+        if not np.isnan(to_days(first, one)).any()
     ]
     return [one for one in fitting if not np.isnan(to_days(present, one)).any()]
 

@@ -102,7 +102,9 @@ class ColumnPlan:
                 )
         if self.expression is not None:
             self._check_derived()
-        if not (math.isfinite(self.scale) and self.scale and math.isfinite(self.offset)):
+        if not (
+            math.isfinite(self.scale) and self.scale and math.isfinite(self.offset)
+        ):
             raise InputError("scale and offset must be finite, and scale not 0")
         if self.missing not in (None, *GAPS):
             raise InputError(f"missing must be one of {', '.join(GAPS)}")

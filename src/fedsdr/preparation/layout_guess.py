@@ -84,9 +84,13 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """
     below = rows[2:] or rows[1:]
     width = max(map(len, rows), default=0)
-    columns = [[row[j] for row in below if j < len(row) and row[j]] for j in range(width)]
+    columns = [
+        [row[j] for row in below if j < len(row) and row[j]] for j in range(width)
+    ]
     numeric = [
-        j for j, column in enumerate(columns) if column and all(map(_like_number, column))
+        j
+        for j, column in enumerate(columns)
+        if column and all(map(_like_number, column))
     ]
     if not numeric:
         return 1
@@ -94,7 +98,7 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     def words(row: Sequence[str]) -> bool:
         """Whether a row has words above all columns of numbers that it names."""
         found = [row[j] for j in numeric if j < len(row) and row[j]]
-        return bool(found) and not any(map(_like_number, found))
+        return bool(found) and not any(map(_is_number, found))
 
     if not words(rows[0]):
         return 0
@@ -118,8 +122,10 @@ def _find_names(
 
 
 def _like_number(field: str) -> bool:
-    if field in MISSING or field in MARKS:
-        return True
+    return field in MISSING or field in MARKS or _is_number(field)
+
+
+def _is_number(field: str) -> bool:
     text = field.rstrip("% ").replace(",", "").replace("'", "").replace(" ", "")
     try:
         float(text.replace(".", "", max(0, text.count(".") - 1)))

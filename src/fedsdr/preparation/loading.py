@@ -25,7 +25,17 @@ from fedsdr.preparation.levels import level_text
 from fedsdr.preparation.notation_guess import find_marks, guess_notation
 
 #: Files of other programs, which can all write CSV.
-_FOREIGN = (".sav", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata", ".mat", ".xls", ".ods")
+_FOREIGN = (
+    ".sav",
+    ".dta",
+    ".sas7bdat",
+    ".xpt",
+    ".rds",
+    ".rdata",
+    ".mat",
+    ".xls",
+    ".ods",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +78,25 @@ class LoadedFiles:
         How the first file is written.
     remarks : tuple of str
         Guesses about the files, one line each.
+    unnamed : int, default=0
+        Columns of the first file that were left out because they have no name.
     """
 
     frame: pd.DataFrame
     files: pd.Series
     form: TextFormat
     remarks: tuple[str, ...]
+    unnamed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OneFile:
+    """Rows of one file, how it is written, and what was guessed about it."""
+
+    frame: pd.DataFrame
+    form: TextFormat = TextFormat()
+    remarks: tuple[str, ...] = ()
+    unnamed: int = 0
 
 
 def load_files(addresses: Sequence[str], options: FileOptions) -> LoadedFiles:
@@ -91,65 +114,72 @@ def load_files(addresses: Sequence[str], options: FileOptions) -> LoadedFiles:
     LoadedFiles
         Rows of all files. An `InputError` names the option that helps.
     """
-    frames, form, remarks = [], options.form, dict[str, None]()
-    for address in addresses:
-        frame, found, said = _load(address, options)
-        if frames and sorted(frame.columns) != sorted(frames[0].columns):
+    parts = [_load(address, options) for address in addresses]
+    first = parts[0]
+    for address, part in zip(addresses, parts, strict=True):
+        if sorted(part.frame.columns) != sorted(first.frame.columns):
             raise InputError(
                 f"{address} has other columns than {addresses[0]}: files that are read "
                 "together need the same ones, or names given with --names"
             )
-        form = found if not frames else form
-        frames.append(frame if not frames else frame[frames[0].columns])
-        remarks |= dict.fromkeys(said)
+    frames = [part.frame[first.frame.columns] for part in parts]
     labels = np.repeat(_labels(addresses), [len(frame) for frame in frames])
-    return LoadedFiles(_join(frames), pd.Series(labels), form, tuple(remarks))
+    remarks = dict.fromkeys(one for part in parts for one in part.remarks)
+    return LoadedFiles(
+        _join(frames), pd.Series(labels), first.form, tuple(remarks), first.unnamed
+    )
 
 
-def _load(
-    address: str, options: FileOptions
-) -> tuple[pd.DataFrame, TextFormat, list[str]]:
-    path, form = Path(address).expanduser(), options.form
-    remarks: list[str] = []
-    if "://" in address or path.name.lower().endswith(DATABASES):
-        frame = _read_all(_open_database(address, options))
-    else:
-        name = path.name.lower()
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
-        if name.endswith(_FOREIGN):
-            raise InputError(f"{path} is a file of another program: save it as CSV")
-        if name.endswith(EXCEL):
-            require("excel", "reading Excel workbooks")
-            frame, remarks = _read_excel(path, options)
-        elif name.endswith(tuple(FORMATS)):
-            frame = _read_all(open_file(path))
-        elif path.is_dir():
-            raise InputError(f"{path} is a folder: name one file in it")
-        else:
-            form = guess_format(path, form, options.given)
-            form, remarks = _separate_names(path, form)
-            remarks = [*_describe(form, options.given), *remarks]
-            frame = _read_all(TextSource((path,), _there(path, form, options), form))
-    if not len(frame):
+def _load(address: str, options: FileOptions) -> _OneFile:
+    found = _open(address, options)
+    if not len(found.frame):
         raise InputError(f"{address} has no rows: there is nothing to compare")
     if "na" not in options.given:
-        form = replace(form, na=find_marks(frame, form))
-        if form.na:
-            shown = " ".join(form.na)
-            remarks.append(f"{shown} taken for missing (otherwise: --na)")
-    return _settle(frame, form, options), form, remarks
+        marks = find_marks(found.frame, found.form)
+        said = f"{' '.join(marks)} taken for missing (otherwise: --na)"
+        found = replace(
+            found,
+            form=replace(found.form, na=marks),
+            remarks=(*found.remarks, *([said] if marks else [])),
+        )
+    return replace(found, frame=_settle(found.frame, found.form, options))
+
+
+def _open(address: str, options: FileOptions) -> _OneFile:
+    path = Path(address).expanduser()
+    name = path.name.lower()
+    if "://" in address:
+        return _read_all(_open_database(address, options), options.form)
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name one file in it")
+    if name.endswith(_FOREIGN):
+        raise InputError(f"{path} is a file of another program: save it as CSV")
+    if name.endswith(DATABASES):
+        return _read_all(_open_database(address, options), options.form)
+    if name.endswith(EXCEL):
+        require("excel", "reading Excel workbooks")
+        return _read_excel(path, options)
+    if name.endswith(tuple(FORMATS)):
+        return _read_all(open_file(path), options.form)
+    form = guess_format(path, options.form, options.given)
+    said = _describe(form, options.given)
+    form, renamed = _separate_names(path, form)
+    source = TextSource((path,), _there(path, form, options), form)
+    return replace(_read_all(source, form), remarks=(*said, *renamed))
 
 
 def _there(path: Path, form: TextFormat, options: FileOptions) -> frozenset[str]:
     return options.text & frozenset(read_layout(path, form).names)
 
 
-def _read_all(source: Source) -> pd.DataFrame:
+def _read_all(source: Source, form: TextFormat) -> _OneFile:
     named = [name for name in source.columns if name]
     if not named:
         raise InputError("no column has a name: give names with --names a,b,c")
-    return next(source.batches(named, ALL_ROWS), pd.DataFrame(columns=named))
+    frame = next(source.batches(named, ALL_ROWS), pd.DataFrame(columns=named))
+    return _OneFile(frame, form, (), len(source.columns) - len(named))
 
 
 def _open_database(address: str, options: FileOptions) -> Source:
@@ -182,7 +212,7 @@ def _different(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _read_excel(path: Path, options: FileOptions) -> tuple[pd.DataFrame, list[str]]:
+def _read_excel(path: Path, options: FileOptions) -> _OneFile:
     from fedsdr.data.excel_files import read_sheet
 
     rows = read_sheet(path, options.sheet)[options.form.skip :]
@@ -206,7 +236,7 @@ def _read_excel(path: Path, options: FileOptions) -> tuple[pd.DataFrame, list[st
         for name, cells in zip(names, columns, strict=False)
         if not name.startswith("column ") or any(c is not None for c in cells)
     }
-    return pd.DataFrame(kept), remarks
+    return _OneFile(pd.DataFrame(kept), options.form, tuple(remarks))
 
 
 def _column(cells: Sequence[Any]) -> pd.Series:
@@ -233,9 +263,7 @@ def _settle(
     return pd.DataFrame(columns)
 
 
-def _numbers(
-    texts: pd.Series, form: TextFormat, given: frozenset[str]
-) -> pd.Series:
+def _numbers(texts: pd.Series, form: TextFormat, given: frozenset[str]) -> pd.Series:
     if not odd_entries(texts).any():
         return pd.Series(pd.to_numeric(texts, errors="coerce").to_numpy(np.float64))
     # Cells of other sources are not written as one text file is.

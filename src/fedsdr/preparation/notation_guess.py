@@ -27,7 +27,12 @@ _DECIMAL = {
 }
 _GROUPS = {
     sign: re.compile(rf"[+-]?\d{{1,3}}(?:{pattern}\d{{3}})+(?:[.,]\d*)?")
-    for sign, pattern in ((",", ","), (".", r"\."), ("'", "'"), (" ", "[ \u00a0\u202f]"))
+    for sign, pattern in (
+        (",", ","),
+        (".", r"\."),
+        ("'", "'"),
+        (" ", "[ \u00a0\u202f]"),
+    )
 }
 
 
@@ -63,7 +68,7 @@ def guess_notation(
 
 
 def _guess_decimal(entries: list[str], separator: str) -> str:
-    clear = {sign: 0 for sign in _DECIMAL}
+    clear = dict.fromkeys(_DECIMAL, 0)
     either = 0
     for entry in entries:
         for sign, pattern in _DECIMAL.items():

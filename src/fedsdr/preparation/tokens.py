@@ -110,8 +110,10 @@ def _read(kind: str, text: str, position: int) -> Token | None:
         return Token(kind, text[1:-1], position)
     if kind == "word":
         known = text.lower() in WORDS
-        return Token("word", text.lower(), position) if known else Token(
-            "name", text, position
+        return (
+            Token("word", text.lower(), position)
+            if known
+            else Token("name", text, position)
         )
     return Token(kind, _SAME.get(text, text), position)
 
