@@ -60,8 +60,8 @@ def show_rows(screen: "Screen", table: "AnalysisTable") -> None:
     if table.filled:
         total = sum(table.filled.values())
         screen.note(
-            f"{total} gap(s) in {len(table.filled)} column(s) were filled with the mean "
-            "of the column (otherwise: --missing drop or refuse)"
+            f"{total} gap(s) in {len(table.filled)} column(s) were filled with the "
+            "mean of the column (otherwise: --missing drop or refuse)"
         )
     for hint in table.hints:
         screen.note(hint)

@@ -11,7 +11,7 @@ import pandas as pd
 from fedsdr.data.columns import kind_of, odd_entries, to_floats
 from fedsdr.data.number_text import read_written
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
-from fedsdr.data.text_format import TextFormat
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.data.text_layout import TextLayout, misfit, read_layout
 from fedsdr.exceptions import InputError
 
@@ -48,7 +48,7 @@ class TextSource:
 
     paths: tuple[Path, ...]
     text: frozenset[str] = frozenset()
-    form: TextFormat = TextFormat()
+    form: TextFormat = USUAL
     _layouts: list[TextLayout] = field(default_factory=list, init=False)
     _kinds: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -135,9 +135,11 @@ class TextSource:
                     f"{self.paths[0]} was changed while it was read: a column of "
                     "numbers has become text"
                 )
-            if kind == "number":
-                column = to_floats(_read_words(column, self.form))
-            columns[name] = column
+            columns[name] = (
+                column
+                if kind != "number"
+                else to_floats(_read_words(column, self.form))
+            )
         return pd.DataFrame(columns, copy=False)
 
 

@@ -114,6 +114,9 @@ class TextFormat:
         return cls(**given)
 
 
+#: A file that is written in the usual way.
+USUAL = TextFormat()
+
 _WORDS = {
     str: "a text",
     bool: "true or false",

@@ -12,7 +12,7 @@ from typing import IO, cast
 import numpy as np
 
 from fedsdr.data.endings import SEPARATORS
-from fedsdr.data.text_format import TextFormat
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.exceptions import InputError
 
 # Bytes that are looked at together.
@@ -43,7 +43,7 @@ class TextLayout:
     names: tuple[str, ...]
     separator: str
     n_lines: int
-    form: TextFormat = TextFormat()
+    form: TextFormat = USUAL
 
     @contextmanager
     def rows(self) -> Iterator[IO[bytes]]:
@@ -138,15 +138,13 @@ def open_bytes(path: Path, form: TextFormat | None = None) -> IO[bytes]:
     file
         Its bytes. A file in another encoding is read at once.
     """
+    if form is not None and not form.is_utf8:
+        with open_bytes(path) as file:
+            text = file.read().decode(form.encoding)
+        return io.BytesIO(text.removeprefix("\ufeff").encode("utf-8"))
     if path.suffix.lower() == ".gz":
-        file = cast("IO[bytes]", gzip.open(path, "rb"))
-    else:
-        file = path.open("rb")
-    if form is None or form.is_utf8:
-        return file
-    with file:
-        text = file.read().decode(form.encoding)
-    return io.BytesIO(text.removeprefix("\ufeff").encode("utf-8"))
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 @contextmanager

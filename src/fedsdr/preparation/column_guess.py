@@ -109,8 +109,8 @@ def guess_column(name: str, column: pd.Series, options: GuessOptions) -> Guessed
     if name in options.log:
         if plan.type != "number":
             raise InputError(
-                f"--log: '{name}' is taken for {plan.type} ({found.reason}), and has no "
-                "logarithm"
+                f"--log: '{name}' is taken for {plan.type} ({found.reason}), and has "
+                "no logarithm"
             )
         plan = replace(plan, log=True)
     gaps = len(present) < len(column)

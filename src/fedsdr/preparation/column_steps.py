@@ -285,4 +285,5 @@ def to_days(column: pd.Series, date_format: str = "") -> Vector:
     wanted = date_format or "ISO8601"
     moments = pd.to_datetime(column, format=wanted, errors="coerce", utc=True)
     start = pd.Timestamp(0, tz="UTC")
-    return ((moments - start) / pd.Timedelta(days=1)).to_numpy(np.float64)
+    days = (moments - start) / pd.Timedelta(days=1)
+    return np.asarray(days, dtype=np.float64)

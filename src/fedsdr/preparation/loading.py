@@ -16,7 +16,7 @@ from fedsdr.data.number_text import read_written
 from fedsdr.data.opening import open_file, open_source
 from fedsdr.data.source import ALL_ROWS, Source, join_frames
 from fedsdr.data.text_files import TextSource
-from fedsdr.data.text_format import TextFormat
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.data.text_layout import read_layout
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
@@ -56,7 +56,7 @@ class FileOptions:
         Rows of a database.
     """
 
-    form: TextFormat = TextFormat()
+    form: TextFormat = USUAL
     given: frozenset[str] = frozenset()
     text: frozenset[str] = frozenset()
     sheet: str | None = None
@@ -94,7 +94,7 @@ class _OneFile:
     """Rows of one file, how it is written, and what was guessed about it."""
 
     frame: pd.DataFrame
-    form: TextFormat = TextFormat()
+    form: TextFormat = USUAL
     remarks: tuple[str, ...] = ()
     unnamed: int = 0
 

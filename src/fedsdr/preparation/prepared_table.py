@@ -140,7 +140,7 @@ def prepare_table(
 
 
 def _rule(plan: ColumnPlan, missing: str) -> str:
-    """A category has no mean: without a level for missing values, it has no gaps."""
+    """Refuse gaps in a category without a level for them: it has no mean."""
     rule = plan.missing or missing
     return "refuse" if rule == "mean" and plan.type == "category" else rule
 

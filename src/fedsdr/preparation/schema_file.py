@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from fedsdr.data.text_format import TextFormat
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.exceptions import InputError
 from fedsdr.preparation.column_plan import GAPS, ColumnPlan
 
@@ -36,7 +36,7 @@ class TableSchema:
     target: ColumnPlan | None = None
     missing: str = "mean"
     site_column: str | None = None
-    form: TextFormat = TextFormat()
+    form: TextFormat = USUAL
 
     def table(self) -> dict[str, Any]:
         """Return the content of a schema file.

@@ -70,7 +70,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.log = log
         self.drop = drop
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's
         """Learn what columns hold, and the means that fill gaps.
 
         Parameters
@@ -88,6 +88,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing not in GAPS:
             raise InputError(f"missing must be one of {', '.join(GAPS)}")
         frame = self._frame(X, reset=True)
+        if len(frame) < 2 and self.columns is None:
+            raise InputError("a guess needs more than 1 sample: give `columns`")
         self.reasons_: dict[str, str] = {}
         self.plans_ = self._plans(frame)
         table = prepare_table(frame, self.plans_, self.missing)
@@ -115,13 +117,16 @@ class Preparation(TransformerMixin, BaseEstimator):
         table = prepare_table(frame, self.plans_, self.missing)
         if not table.kept.all():
             raise InputError(
-                f"{int((~table.kept).sum())} row(s) have gaps in columns with missing = "
-                "'drop', and a transformer cannot drop rows: drop them first"
+                f"{int((~table.kept).sum())} row(s) have gaps in columns with missing "
+                "= 'drop', and a transformer cannot drop rows: drop them first"
             )
         values = table.X.to_numpy()
         return np.where(np.isnan(values), self.means_, values)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(
+        self,
+        input_features: Any = None,  # noqa: ARG002 - scikit-learn's
+    ) -> NDArray[Any]:
         """Return the names of the prepared columns.
 
         Parameters

@@ -1,7 +1,7 @@
 """Prepare the columns of a site for the sums, as the study declares.
 
 This is done batch by batch: columns are recoded, converted and derived as the study's
-plans say (`fedsdr.preparation`), values are compared with the declared ranges and levels,
+plans say (`fedsdr.preparation`), values are compared with declared ranges and levels,
 rows with gaps are dropped where the study declares "drop", and categories become
 indicators. Columns are not standardised here: the coordinator divides the pooled
 sums by the pooled within-site standard deviations (see `fedsdr.run.gather`), which
@@ -27,9 +27,9 @@ from fedsdr.study.study_file import StudyFile
 PROBLEMS = {
     "unreadable": "{n} value(s) that are not numbers: correct them",
     "text": "{n} number(s) stored as text: store them as numbers",
-    "infinite": "{n} infinite or undefined value(s): correct them",
-    "nonpositive": "{n} value(s) without a logarithm, zero or negative: correct them, or "
-    "agree on missing_codes",
+    "infinite": "{n} infinite value(s), or undefined ones: correct them",
+    "nonpositive": "{n} value(s) without a logarithm, zero or negative: correct them, "
+    "or agree on missing_codes",
     "gaps": "{n} missing value(s), which the study refuses: fill them in, leave these "
     "rows out, or agree on missing = 'drop'",
     "outside": "{n} value(s) outside the agreed range: correct them (is the unit the "

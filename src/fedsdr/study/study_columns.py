@@ -144,8 +144,8 @@ class Variable(BaseModel):
             raise InputError("a category needs levels: list all of them")
         if self.type in ("category", "boolean") and self.missing == "mean":
             raise InputError(
-                f"a {self.type} has no mean: use missing = 'refuse' or 'drop', or declare "
-                "a level for missing values"
+                f"a {self.type} has no mean: use missing = 'refuse' or 'drop', or "
+                "declare a level for missing values"
             )
         self.plan("column")
         return self
