@@ -54,7 +54,7 @@ class Evaluated:
     kind : {"number", "truth", "text"}
         Truth values are 1 and 0.
     values : ndarray of shape (n_rows,)
-        float64 with NaN where it is missing; for text, objects with None.
+        Numbers with NaN where one is missing; for text, objects with None.
     """
 
     kind: str

@@ -26,7 +26,7 @@ from fedsdr.preparation.notation_guess import find_marks, guess_notation
 
 #: Files of other programs, which can all write CSV.
 _FOREIGN = (
-    ".sav",
+    ".por",
     ".dta",
     ".sas7bdat",
     ".xpt",

@@ -13,7 +13,7 @@ from fedsdr.data.text_format import TextFormat
 #: Entries among numbers that are taken for "missing"; all others have to be named.
 MARKS = (
     *("?", "-", "--", ".", "..", "*", "x", "X", "/", "na", "Na", "n.a.", "N.A."),
-    *("n/d", "ND", "nd", "k.A.", "missing", "Missing", "MISSING", "unknown", "Unknown"),
+    *("n/d", "k.A.", "missing", "Missing", "MISSING", "unknown", "Unknown"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "none", "NONE", "nil", "<NA>", "(null)"),
 )
 

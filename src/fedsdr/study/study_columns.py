@@ -166,12 +166,12 @@ class Covariate(Variable):
         All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None
         Treatment of missing values.
-    baseline : str or None, default=None
-        Level without an indicator; the first level if None.
     source, expression, missing_codes, recode, missing_level : object
         Origin of the values, see `fedsdr.preparation.ColumnPlan`.
     scale, offset, log, date_format : object
         Conversion of numbers and dates, see `fedsdr.preparation.ColumnPlan`.
+    baseline : str or None, default=None
+        Level without an indicator; the first level if None.
 
     Notes
     -----
@@ -208,12 +208,12 @@ class Target(Variable):
         All classes.
     missing : {"refuse", "drop"} or None, default=None
         Treatment of missing values; a response is never filled in.
-    name : str
-        Name of the column.
     source, expression, missing_codes, recode, missing_level : object
         Origin of the values, see `fedsdr.preparation.ColumnPlan`.
     scale, offset, log, date_format : object
         Conversion of numbers and dates, see `fedsdr.preparation.ColumnPlan`.
+    name : str
+        Name of the column.
     """
 
     name: str = Field(min_length=1, max_length=200)
