@@ -58,6 +58,14 @@ def test_repeated_subjects(rows) -> None:
     assert "'patient_id' repeats in 100 row(s)" in notes(frame)
 
 
+def test_a_column_that_is_mostly_missing(rows) -> None:
+    rows.loc[:149, "d"] = np.nan
+    assert "more than half of d is missing" in notes(rows)
+    rows.loc[:, "d"] = rows["b"]
+    rows.loc[:49, "d"] = np.nan
+    assert "more than half" not in notes(rows)
+
+
 def test_a_column_that_is_constant_within_sites(rows) -> None:
     sites = pd.Series(np.repeat(["n", "s"], 100))
     beds = np.repeat([120.0, 800.0], 100)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.data.column_roles import choose_features
-from fedsdr.data.names import require_column
+from fedsdr.data.names import enumerate_names, require_column
 from fedsdr.exceptions import InputError
 from fedsdr.preparation.column_guess import GuessOptions, guess_column, guess_target
 from fedsdr.preparation.column_plan import ColumnPlan
@@ -194,6 +194,12 @@ def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
     X = _without_empty(X).fillna(X.mean())
     labels = None if sites is None else sites[kept].reset_index(drop=True).astype(str)
     hints = give_hints(X, y[kept], target.name, frame, schema.columns)
+    sparse = [name for name, count in filled.items() if count > len(X) / 2]
+    if sparse:
+        hints.append(
+            f"more than half of {enumerate_names(sparse)} is missing, and was filled "
+            "with the mean: consider --drop"
+        )
     if labels is not None:
         flat = constant_within_sites(X, labels)
         hints += [
