@@ -19,7 +19,8 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale bench-columns bench-growth designs alarms dist walk reproduce clean
+	bench-secure-sum bench-summaries bench-federation bench-scale bench-columns bench-growth bench-privacy \
+	designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -74,6 +75,9 @@ bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
 bench-secure-sum: $(VENV)/.dev ## what masking costs
 	$(BIN)/python -m benchmarks.secure_sum
 
+bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
+	$(BIN)/python -m benchmarks.summaries $(ARGS)
+
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
 
@@ -82,6 +86,9 @@ bench-scale: $(VENV)/.dev ## studies of many sites
 
 bench-columns: $(VENV)/.dev ## solve and certify from columns, up to 100,000 variables
 	$(BIN)/python -m benchmarks.columns $(ARGS)
+
+bench-privacy: $(VENV)/.dev ## fits with differential privacy, their noise, and attacks
+	$(BIN)/python -m benchmarks.privacy $(ARGS)
 
 bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 	$(BIN)/python -m benchmarks.growth $(ARGS)

@@ -19,6 +19,7 @@ from fedsdr.method import (
     Method,
     Moments,
     Pairs,
+    Privacy,
     Slices,
     Smooth,
     Terms,
@@ -295,7 +296,7 @@ methods = st.builds(
 @given(methods)
 def test_settings_give_the_method_back(method: Method) -> None:
     settings = method.settings()
-    assert list(settings) == [one.name for one in fields(Method)]
+    assert [*settings, "privacy"] == [one.name for one in fields(Method)]
     assert all(type(value) in (str, int, float, bool) for value in settings.values())
     assert Method(**settings) == method
 
@@ -418,7 +419,39 @@ def test_every_term_shows_in_what_the_digest_is_of(name: str, value: Any) -> Non
     plain = changed.to_payload()
     assert all(plain != other.to_payload() for other in others)
     assert all(type(one) in (str, int, float, bool) for one in plain.values())
-    assert set(plain) == {one.name for one in fields(Terms)}
+    assert set(plain) == {one.name for one in fields(Terms)} - {"privacy", "honest"}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": 2.0}, {"delta": 1e-5}, {"ranges": (0, 2)}, {"radius": 0.2}]
+)
+def test_a_promise_shows_in_what_the_digest_is_of(changes: dict[str, Any]) -> None:
+    given = {"epsilon": 1.0, "delta": 1e-6, "ranges": (0, 1), "response": (0, 1)}
+    one, other = Privacy(**given), Privacy(**{**given, **changes})
+    plain = Terms(3, privacy=one).to_payload()
+    assert plain != Terms(3).to_payload()
+    assert plain != Terms(3, privacy=other).to_payload()
+    assert plain != Terms(3, privacy=one, honest=2).to_payload()
+    method = Method(privacy=one)
+    assert Method(**method.settings()) == method
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_directions": "votes"},
+        {"penalty": "moments"},
+        {"penalty": "holdout"},
+        {"kernel": "slices"},
+        {"scores": "normal"},
+        {"standardize": False},
+    ],
+)
+def test_privacy_has_one_sum_only(changes: dict[str, Any]) -> None:
+    privacy = Privacy(epsilon=1, delta=1e-6, ranges=(0, 1), response=(0, 1))
+    with pytest.raises(InputError, match=next(iter(changes))):
+        Method(privacy=privacy, **changes)
+    assert not Method(privacy=privacy).whitens_by_site
 
 
 def test_filled_columns_have_places() -> None:

@@ -14,6 +14,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "federation": (*_SECURE, *_ARROW, "nvflare", "psutil"),
     "excel": ("openpyxl",),
     "plots": ("matplotlib",),
+    "privacy": ("dp_accounting",),
     # Matplotlib belongs to it as well, but experiments run without pictures.
     "reproduction": (*_SECURE, *_ARROW),
     "sql": (*_ARROW, "adbc_driver_postgresql"),

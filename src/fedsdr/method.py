@@ -12,7 +12,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.kernels import MAX_DEGREE
+from fedsdr.privacy.privacy_value import Privacy, read_privacy
+from fedsdr.summaries.rank_functions import MAX_DEGREE
 from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth, read_response
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Method",
     "Moments",
     "Pairs",
+    "Privacy",
     "Slices",
     "Smooth",
     "Terms",
@@ -198,12 +200,15 @@ class Variables:
     strict : bool, default=False
         Whether a site for which no kernel can be computed is an error; otherwise it
         contributes its covariance only.
+    honest : int, default=1
+        Number of sites whose noise alone must be enough, where sums have noise.
     """
 
     names: tuple[str, ...]
     discrete: bool = False
     filled: tuple[str, ...] = ()
     strict: bool = False
+    honest: int = 1
 
     @property
     def filled_places(self) -> tuple[int, ...]:
@@ -238,6 +243,10 @@ class Terms:
         second stage; 0 for no second stage.
     scored : bool, default=False
         Whether columns are replaced by normal scores, see `fedsdr.normal_scores`.
+    privacy : Privacy or None, default=None
+        What is promised to every row; sites then answer one question only, with noise.
+    honest : int, default=1
+        Number of sites whose noise alone must be enough.
     """
 
     n_features: int
@@ -250,6 +259,8 @@ class Terms:
     strict: bool = False
     max_profiles: int = 0
     scored: bool = False
+    privacy: Privacy | None = None
+    honest: int = 1
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -290,6 +301,10 @@ class Terms:
             Value of each parameter by its name; the kernel as text.
         """
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        privacy, honest = plain.pop("privacy"), plain.pop("honest")
+        # Absent without it: studies keep their digests.
+        if privacy is not None:
+            plain |= {"privacy": privacy.to_mapping(), "honest": honest}
         return {**plain, "kernel": rule_text(self.kernel)}
 
 
@@ -327,6 +342,9 @@ class Method:
         truth values or categories, or if it has only whole numbers, at most 10
         different ones, and at most half as many as rows; otherwise ordered. In a study,
         where nobody sees all rows, "auto" goes by the declared type of the target.
+    privacy : Privacy or None, default=None
+        Differential privacy: rows are shortened to declared bounds and sites add noise
+        to one sum, from which everything is estimated. None for exact sums.
 
     Notes
     -----
@@ -342,11 +360,14 @@ class Method:
     tol: float = 1e-6
     scores: str = "none"
     response: str = "auto"
+    privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = read_parameter(one.name, getattr(self, one.name))
             object.__setattr__(self, one.name, value)
+        if self.privacy is not None:
+            _check_private(self)
 
     def terms(self, variables: Variables) -> Terms:
         """Return the terms by which sites compute their sums.
@@ -377,12 +398,15 @@ class Method:
             if self.whitens_by_site
             else 0,
             scored=self.scores == "normal",
+            privacy=self.privacy,
+            honest=variables.honest,
         )
 
     @property
     def whitens_by_site(self) -> bool:
         """Whether there is a second stage, in which sites have their own covariance."""
-        return self.refit is True and not isinstance(self.kernel, Pairs)
+        exact = self.privacy is None and not isinstance(self.kernel, Pairs)
+        return self.refit is True and exact
 
     @property
     def allows_nothing(self) -> bool:
@@ -400,6 +424,9 @@ class Method:
             Values from which ``Method(**settings)`` makes an equal method.
         """
         values = {one.name: getattr(self, one.name) for one in fields(self)}
+        privacy = values.pop("privacy")
+        if privacy is not None:
+            values["privacy"] = privacy.to_mapping()
         return {
             name: rule_text(value) if isinstance(value, RULES.get(name, ())) else value
             for name, value in values.items()
@@ -484,7 +511,26 @@ def read_parameter(name: str, value: Any) -> Any:
         return _read_scores(value)
     if name == "response":
         return read_response(value)
+    if name == "privacy":
+        return read_privacy(value)
     return _share("tol", value)
+
+
+def _check_private(method: Method) -> None:
+    """Refuse what needs more than the one sum that has noise."""
+    needed = {
+        "n_directions": not isinstance(method.n_directions, Votes),
+        "penalty": not isinstance(method.penalty, Moments | HoldOut),
+        "kernel": isinstance(method.kernel, Smooth),
+        "scores": method.scores == "none",
+        "standardize": method.standardize,
+    }
+    wrong = [name for name, fits in needed.items() if not fits]
+    if wrong:
+        raise InputError(
+            f"with privacy there is one sum with noise, which {', '.join(wrong)} would "
+            "need more than: leave them at their defaults, or give numbers"
+        )
 
 
 def _read_scores(value: Any) -> str:

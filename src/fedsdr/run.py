@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
 from fedsdr.estimation.by_site import check_sites, estimate_by_site
 from fedsdr.estimation.directions import (
@@ -36,6 +36,7 @@ from fedsdr.method import (
 )
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
+    AS_HELD,
     Adder,
     Asking,
     ColumnFrame,
@@ -44,12 +45,13 @@ from fedsdr.questions import (
     GapTotals,
     MomentsOf,
     MomentSums,
+    PrivateMoments,
     RowSettings,
     ScoreSteps,
     ask_sites,
 )
 from fedsdr.result import Result
-from fedsdr.selection import Evidence, Selection, select
+from fedsdr.selection import Evidence, Selection, raise_penalty, select
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
 
@@ -99,7 +101,10 @@ def run(
         Result, with the method's parameters as its settings.
     """
     generator = np.random.default_rng(0) if generator is None else generator
-    stages = _stages(adder.variables, method, generator, wide=adder.is_wide)
+    if method.privacy is None:
+        stages = _stages(adder.variables, method, generator, wide=adder.is_wide)
+    else:
+        stages = _private_stages(adder.variables, method, generator)
     with single_threaded_blas():
         return ask_sites(adder, stages)
 
@@ -116,6 +121,45 @@ def _stages(
         warn_of_limit(found.directions.shape[1], method)
         found = replace(found, at_limit=True)
     return report(gathered, method, selection, found)
+
+
+def _private_stages(
+    variables: Variables, method: Method, generator: np.random.Generator
+) -> Asking[Result]:
+    """Go through all stages with one noisy sum, which is all that sites are asked."""
+    if method.privacy is not None and variables.discrete != bool(
+        method.privacy.classes
+    ):
+        raise InputError(
+            "privacy must name all classes of y if y holds classes, and the range of y "
+            "if it holds numbers: give Privacy(classes=...) or Privacy(response=...), "
+            "or say with response='ordered' or 'classes' which of them y holds"
+        )
+    terms = method.terms(variables)
+    question = PrivateMoments(terms)
+    sums: Vector = yield question
+    noisy = question.read(sums)
+    _warn_of_noise(variables, noisy.usable)
+    frame = ColumnFrame(terms, AS_HELD, noisy.usable, noisy.scale)
+    gathered = Gathered(variables, Evidence(noisy.summary), frame)
+    selection = yield from select(gathered.evidence, method, generator)
+    selection = raise_penalty(noisy, selection, method)
+    found = yield from estimate(gathered, method, selection)
+    result = report(gathered, method, selection, found)
+    settings = {**result.settings, "noise": noisy.facts()}
+    return replace(
+        result, n_rows=noisy.n_rows, n_sites=noisy.n_sites, settings=settings
+    )
+
+
+def _warn_of_noise(variables: Variables, usable: Mask) -> None:
+    lost = [repr(variables.names[j]) for j in np.flatnonzero(~usable)]
+    if lost:
+        warn_user(
+            f"{enumerate_names(lost)} vary too little beside the noise, and are left "
+            "out: declare narrower ranges, or a larger epsilon",
+            WeakSignalWarning,
+        )
 
 
 def gather(

@@ -7,7 +7,7 @@ from fedsdr.method import Terms
 from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.direction_curves import curves_of
-from fedsdr.summaries.kernels import rank_polynomials
+from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.remainder import N_REST, remainder
 
 

@@ -265,3 +265,18 @@ def test_a_weak_second_direction_is_found_beside_a_strong_first_one() -> None:
             found[own] += bool(model.n_directions_ == 2 and model.support_[:5].all())
     assert found[None] >= 10
     assert found[None] >= found[1.0] + 2
+
+
+# --- what differs between sites in a weaker direction ---------------------------------
+
+
+@pytest.mark.parametrize("seed", [7032, 7120, 7153, 7361])
+def test_a_second_direction_that_differs_between_sites_is_not_lost(seed: int) -> None:
+    """Half of the weight, or common means, lose variables that the sites' own show."""
+    data = make_setting(4, n_per_site=100, n_features=150, random_state=seed)
+    before = FedSSIR(kernel="smooth(own=1)", refit="pooled")
+    before.fit(data.X, data.y, sites=data.sites)
+    model = FedSSIR().fit(data.X, data.y, sites=data.sites)
+    assert model.n_directions_ == 2
+    found = (model.support_ & data.support).sum()
+    assert found >= (before.support_ & data.support).sum()

@@ -8,6 +8,7 @@ from fedsdr.selection.second_selection import (
     _regression,
     add_hidden_directions,
     group_lasso,
+    keep_unless_noise,
     select_again,
 )
 from fedsdr.summaries import Smooth, Summary, summarize
@@ -156,3 +157,28 @@ def test_noise_has_no_hidden_direction() -> None:
         y = X[:, 0] + 0.5 * rng.normal(size=400)
         more += add_hidden_directions(sums_of(X, y), np.array([0]), 1, 5)[1] - 1
     assert more == 0
+
+
+# --- what the first selection has found -----------------------------------------------
+
+
+def test_what_explains_more_than_noise_is_not_given_up() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    y = X[:, 0] + 0.3 * X[:, 1] + 0.5 * rng.normal(size=400)
+    before, after = np.array([0, 1, 7]), np.array([0])
+    found = keep_unless_noise(sums_of(X, y), before, after, 1)
+    np.testing.assert_array_equal(found, [0, 1])
+
+
+def test_a_twin_that_adds_nothing_is_given_up_and_its_twin_stays() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 20))
+    X[:, 1] = X[:, 0] + 0.05 * rng.normal(size=400)
+    y = X[:, 0] + 0.5 * rng.normal(size=400)
+    total = sums_of(X, y)
+    # One after the other: beside both, neither explains anything.
+    found = keep_unless_noise(total, np.array([0, 1, 5]), np.array([5]), 1)
+    assert found.size == 2
+    found = keep_unless_noise(total, np.array([0, 1]), np.array([0, 3]), 1)
+    np.testing.assert_array_equal(found, [0, 3])

@@ -192,3 +192,23 @@ def test_values_of_a_mistake_in_an_expression_are_not_shown() -> None:
     with pytest.raises(InputError, match=r"column 'a': .* 'b' is text") as caught:
         prepare(agreed, b=["secret", "word"])
     assert "secret" not in str(caught.value)
+
+
+def test_privacy_bounds_what_is_summed() -> None:
+    """Bounds are those of logarithms, years and truth values, not of the raw values."""
+    keys = {"type": "number", "range": [1.0, 10.0]}
+    columns = {
+        "a": {**keys, "log": True},
+        "b": {"type": "boolean"},
+        "c": {"type": "ignored"},
+        "d": {"type": "date", "range": [2000.0, 2030.0]},
+    }
+    target = {"name": "y", "type": "boolean", "expression": "c > 0"}
+    promise = {"epsilon": 1.0, "delta": 1e-6}
+    agreed = study(columns, target, privacy=promise)
+    privacy = agreed.method.privacy
+    assert privacy.ranges == ((0.0, np.log(10.0)), (0.0, 1.0), (2000.0, 2030.0))
+    assert privacy.classes == ("false", "true")
+    open_log = {"a": {**keys, "range": [0.0, 10.0], "log": True}}
+    with pytest.raises(ValueError, match="declare range for 'a'"):
+        study(open_log, target, privacy=promise)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedsdr.summaries.column_checks import shapes_of_columns, squares_of_columns
-from fedsdr.summaries.kernels import rank_polynomials
+from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.site_agreement import direction_use, other_units
 
 

@@ -9,12 +9,11 @@ from tests.summaries.comparing import allclose
 from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import (
-    RankPolynomials,
     between_slices,
     pair_squares,
-    rank_polynomials,
     within_pairs,
 )
+from fedsdr.summaries.rank_functions import RankPolynomials, rank_polynomials
 from fedsdr.summaries.slicing import dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)

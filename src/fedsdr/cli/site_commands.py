@@ -119,6 +119,8 @@ def _show_status(screen: Screen, status: "LedgerStatus", *, json: bool) -> None:
 
 
 def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
+    from fedsdr.disclosure.privacy_budget import spent
+
     if not entries:
         screen.say("nothing has been released")
         return
@@ -139,3 +141,6 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
         # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))
     screen.out.print(table)
+    epsilon, delta = spent(entries)
+    if epsilon:
+        screen.say(f"privacy spent in 365 days: epsilon {epsilon:g}, delta {delta:g}")

@@ -3,6 +3,7 @@
 import csv
 import json as json_format
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,6 +77,13 @@ def check(
         Path,
         typer.Argument(metavar="STUDY.toml", help="Study file.", show_default=False),
     ],
+    rows: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Rows of all sites together, for the cost of [privacy].",
+        ),
+    ] = 10_000,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
@@ -91,7 +99,7 @@ def check(
         from fedsdr.study.templates import PURPOSE
 
         study = read_study(file)
-        found = _describe(study)
+        found = _describe(study, rows)
         if study.purpose == PURPOSE:
             screen.warn(f"{file}: purpose: not written yet; stewards decide on it")
     if json:
@@ -128,13 +136,19 @@ def _read_header(path: Path, target: str) -> list[str]:
     return columns
 
 
-def _describe(study: "StudyFile") -> dict[str, Any]:
+def _describe(study: "StudyFile", n_rows: int) -> dict[str, Any]:
     from fedsdr.study import outlook
+    from fedsdr.study.privacy_cost import describe_cost, study_cost
 
     agreed = study.to_study()
     leaving = outlook.leaves_site(study)
     kinds = [column.type for column in study.columns.values()]
     names = (*study.columns, study.target.name)
+    private: dict[str, Any] = {}
+    if study.privacy is not None:
+        cost = study_cost(study, n_rows)
+        private = {"privacy": {**study.content()["privacy"], **asdict(cost)}}
+        private["privacy_costs"] = describe_cost(cost)
     return {
         "name": study.name,
         "purpose": study.purpose,
@@ -154,6 +168,7 @@ def _describe(study: "StudyFile") -> dict[str, Any]:
         "bytes_from_each_site": sum(one.n_bytes for one in leaving),
         "coordinator_sees": outlook.seen_by_coordinator(study),
         "sites_see": outlook.seen_by_sites(study),
+        **private,
     }
 
 
@@ -177,6 +192,7 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
         ("sums", sums),
         ("rounds", f"{found['rounds']}{more}"),
         ("bytes", f"{found['bytes_from_each_site']} from each site{more}"),
+        *_listed("privacy costs", found.get("privacy_costs", [])),
         *_listed("coordinator sees", found["coordinator_sees"]),
         *_listed("each site sees", found["sites_see"]),
     ]

@@ -1,15 +1,18 @@
 """Parquet files and Arrow datasets as a source."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from fedsdr.arrays import Matrix
 from fedsdr.data.endings import FORMATS
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
@@ -90,8 +93,52 @@ class ArrowSource:
         """
         check_request(self.columns, columns, size)
         read = self._read(list(columns), min(size, BATCH_ROWS))
-        try:
+        with self._complaining():
             yield from rebatch(map(to_frame, read), size)
+
+    def number_batches(
+        self, columns: Sequence[str], target: str, size: int = BATCH_ROWS
+    ) -> Iterator[tuple[Matrix, pd.Series]] | None:
+        """Read columns of numbers as a matrix, without a data frame.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names, each once.
+        target : str
+            One more column, of any type.
+        size : int, default=65536
+            Rows in a batch, at most.
+
+        Returns
+        -------
+        iterator of tuple (ndarray of shape (n_rows, n_columns), Series), or None
+            Numbers as float64, missing ones as NaN, and the column `target`. None if
+            the files do not declare all columns as whole or floating point numbers.
+        """
+        check_request(self.columns, [*columns, target], size)
+        kinds = {self._dataset.schema.field(name).type for name in columns}
+        if not all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
+            return None
+        return self._numbers(columns, target, min(size, BATCH_ROWS))
+
+    def _numbers(
+        self, columns: Sequence[str], target: str, size: int
+    ) -> Iterator[tuple[Matrix, pd.Series]]:
+        with self._complaining():
+            for batch in self._read([*columns, target], size):
+                # By column, as they come.
+                matrix = np.empty((len(batch), len(columns)), order="F")
+                for place in range(len(columns)):
+                    column = batch.column(place)
+                    matrix[:, place] = column.to_numpy(zero_copy_only=False)
+                yield matrix, to_frame(batch.select([target]))[target]
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        """Say of Arrow's errors what to do, and show no value."""
+        try:
+            yield
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise InputError(self._complaint()) from None
         except OSError as error:

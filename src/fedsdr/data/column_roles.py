@@ -50,8 +50,10 @@ def choose_features(
             raise InputError(f"'{name}' is the {role} and cannot be a covariate too")
         if name in drop:
             raise InputError(f"'{name}' is the {role} and cannot be left out")
+    there = set(names)
     for name in [*(columns or ()), *drop]:
-        require_column(name, "column", names)
+        if not name or name not in there:
+            require_column(name, "column", names)
     taken = {"", target, site_column, *drop}
     kept = dict.fromkeys(names if columns is None else columns)
     features = [name for name in kept if name not in taken]

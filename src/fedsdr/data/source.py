@@ -73,8 +73,10 @@ def check_request(known: Sequence[str], columns: Sequence[str], size: int) -> No
         raise InputError(f"a batch needs at least one row, got {size}")
     if not columns:
         raise InputError("no columns were asked for: name at least one")
+    there = set(known)
     for name in columns:
-        require_column(name, "column", known)
+        if not name or name not in there:
+            require_column(name, "column", known)
     check_unique(known, columns)
     if len(set(columns)) < len(columns):
         raise InputError("a column was asked for twice")

@@ -90,7 +90,9 @@ class Entry:
     previous : str
         Hash of the entry before.
     hash : str, default=""
-        SHA-256 of all fields above.
+        SHA-256 of all other fields.
+    spends : tuple of two float or None, default=None
+        Epsilon and delta that the release cost; not in the line if it had no noise.
     """
 
     index: int
@@ -107,6 +109,7 @@ class Entry:
     fingerprint: str
     previous: str
     hash: str = ""
+    spends: tuple[float, float] | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values.
@@ -116,12 +119,14 @@ class Entry:
         dict
             Keys and values as in the file.
         """
-        return {
+        found = {
             **{name: getattr(self, name) for name in NAMES},
             "sites": list(self.sites),
             "columns": dict(self.columns),
             "target": dict(self.target),
         }
+        # Lines of releases without noise stay as they were before there was any.
+        return found if self.spends is None else {**found, SPENDS: list(self.spends)}
 
     def to_line(self) -> bytes:
         """Write as a line of the file.
@@ -156,7 +161,8 @@ class Entry:
         return replace(self, hash=self.digest())
 
 
-NAMES = tuple(field.name for field in fields(Entry))
+SPENDS = "spends"
+NAMES = tuple(field.name for field in fields(Entry) if field.name != SPENDS)
 
 
 def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]:
@@ -216,7 +222,10 @@ def _read(number: int, line: bytes) -> Entry:
 
 
 def _build(content: Any) -> Entry:
-    if not isinstance(content, dict) or set(content) != set(NAMES):
+    if not isinstance(content, dict) or set(content) - {SPENDS} != set(NAMES):
+        raise TypeError("not an entry")
+    spends = content.get(SPENDS)
+    if SPENDS in content and not _is_cost(spends):
         raise TypeError("not an entry")
     counts = (content["index"], content["n_values"])
     maps = (content["columns"], content["target"])
@@ -235,4 +244,10 @@ def _build(content: Any) -> Entry:
         raise TypeError("not an entry")
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("not an entry")
-    return Entry(**{**content, "sites": tuple(content["sites"])})
+    found = {**content, "sites": tuple(content["sites"])}
+    return Entry(**found | ({} if spends is None else {SPENDS: tuple(spends)}))
+
+
+def _is_cost(value: Any) -> bool:
+    numbers = isinstance(value, list) and len(value) == 2
+    return numbers and all(type(one) is float and one > 0.0 for one in value)

@@ -130,6 +130,7 @@ class Ledger:
                 target=dict(target or {}),
                 fingerprint=fingerprint,
                 previous=status.head,
+                spends=release.spends,
             ).sealed()
             self._store.append(entry.to_line())
             self._store.write_head(_head_of(entry))

@@ -36,6 +36,9 @@ class Policy:
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
         Whether a statistic is released again only if no row has changed since.
+    yearly_epsilon, yearly_delta : float or None, default=None
+        Most that all releases with noise may spend in 365 days, by addition. With a
+        budget, sums without noise are refused. None for no budget.
 
     Notes
     -----
@@ -59,6 +62,8 @@ class Policy:
     max_studies: int | None = 20
     same_sites_only: bool = True
     same_rows_only: bool = True
+    yearly_epsilon: float | None = None
+    yearly_delta: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("min_rows", "min_slice_rows", "min_level_rows"):
@@ -68,7 +73,8 @@ class Policy:
         for name in ("same_sites_only", "same_rows_only"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")
-        _check_ratio(self.max_columns_per_row)
+        for name in ("max_columns_per_row", "yearly_epsilon", "yearly_delta"):
+            _check_ratio(name, getattr(self, name))
         for name in ("allowed_columns", "allowed_studies"):
             # Copied: a caller cannot change the collection afterwards.
             object.__setattr__(self, name, _as_names(name, getattr(self, name)))
@@ -108,15 +114,15 @@ def _check_count(name: str, value: object) -> None:
         raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
 
 
-def _check_ratio(value: object) -> None:
+def _check_ratio(name: str, value: object) -> None:
     if value is None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)
     # The comparison is also false for nan.
     if not number or not 0 < value < float("inf"):  # type: ignore[operator]
         raise InputError(
-            f"max_columns_per_row must be a positive number, got {value!r}: for no "
-            f"limit use None, in a file '{UNLIMITED}'"
+            f"{name} must be a positive number, got {value!r}: for no limit use None, "
+            f"in a file '{UNLIMITED}'"
         )
 
 

@@ -10,6 +10,7 @@ from fedsdr.disclosure.differencing import review_history
 from fedsdr.disclosure.facts import Facts, Fingerprint
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.policy import Policy
+from fedsdr.disclosure.privacy_budget import beyond_budget, second_answer
 from fedsdr.disclosure.release_rules import Violation, review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage
 from fedsdr.exceptions import Refusal
@@ -88,9 +89,14 @@ class ReleaseGate:
             Empty if the release may be made.
         """
         entries = self.ledger.entries()
+        noisy = (
+            second_answer(release, entries),
+            beyond_budget(release, self.policy, entries),
+        )
         return [
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
+            *(one for one in noisy if one is not None),
         ]
 
     def permit(self, release: Release) -> None:
@@ -123,6 +129,9 @@ class ReleaseGate:
         if np.size(values) != release.n_values:
             raise ValueError("the contribution has another length than was asked for")
         facts = self._known(release)
+        if release.spends is not None:
+            # Noise is new in every answer, so that answers differ for the same rows.
+            values = np.zeros(0)
         fingerprint = self.ledger.fingerprint(values)
         with self.ledger.locked():
             _refuse(self.review(release, facts, fingerprint))

@@ -9,8 +9,9 @@ from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import Release
 
-#: Every rule by its code, in the order in which they are checked. The last three
-#: compare a release with earlier ones, see `fedsdr.disclosure.differencing`.
+#: Every rule by its code, in the order in which they are checked. The last ones compare
+#: a release with earlier ones, see `fedsdr.disclosure.differencing` and
+#: `fedsdr.disclosure.privacy_budget`.
 RULES = {
     "ROWS": "no sums of few rows, also in a fold",
     "SLICES": "no slice or class of few rows",
@@ -22,6 +23,7 @@ RULES = {
     "QUESTIONS": "one question of each kind per study",
     "SITES": "the same sites as in earlier sums of these columns",
     "CHANGED": "the same rows as in earlier sums of these columns",
+    "BUDGET": "not more privacy than the site spends in a year",
 }
 
 

@@ -40,6 +40,8 @@ class Release:
     n_questions : int, default=1
         Largest number of different questions about this statistic in the study, as all
         sites agreed.
+    spends : tuple of two float or None, default=None
+        Epsilon and delta that the release costs; None if the sum has no noise.
 
     Notes
     -----
@@ -53,6 +55,7 @@ class Release:
     n_values: int = 0
     round: str = ""
     n_questions: int = 1
+    spends: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("study", "subject"):

@@ -94,7 +94,7 @@ def estimate_by_site(
         others = basis[:, : max(basis.shape[1] - 1, 1)]
         sums: Vector = yield frame.remainder_of(support, others)
         beside, rest = sums[:-N_REST][frame.usable], sums[-N_REST:]
-        wider = np.union1d(support[kept], _missed(total, beside, rest))
+        wider = np.union1d(support[kept], _missed(total, beside, rest, support))
         if not np.array_equal(wider, support[kept]):
             again = yield from fit_on(wider, left - n_asked)
             if again[1].shape[1] >= basis.shape[1]:
@@ -188,11 +188,13 @@ def _usual_variances(spread: Vector) -> Vector:
     return np.asarray(means)
 
 
-def _missed(total: Summary, found: Vector, rest: Vector) -> Index:
+def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Index:
     r"""Return variables that y may depend on beside directions, strongest first.
 
     Their evidence exceeds :math:`2 \log d`, as the largest of d noise variables seldom
     does; it need not be that of a direction, because K and variables are tested again.
+    If there are any, variables of the support come back with half of that: they were
+    dropped beside directions that may lack one of which they are a part.
     """
     floor, freedom, squared = rest
     if floor <= 0.0 or squared <= 0.0:
@@ -205,7 +207,9 @@ def _missed(total: Summary, found: Vector, rest: Vector) -> Index:
         ]
     )
     strongest = np.argsort(-evidence)[:MOST_MISSED]
-    return np.asarray(strongest[evidence[strongest] > needed])
+    missed = strongest[evidence[strongest] > needed]
+    known = support[evidence[support] > needed / 2]
+    return np.union1d(missed, known) if missed.size else missed
 
 
 def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:

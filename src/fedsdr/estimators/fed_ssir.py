@@ -3,6 +3,8 @@
 from dataclasses import fields
 from typing import Any, Self
 
+import numpy as np
+
 from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
@@ -68,6 +70,11 @@ class FedSSIR(Reducer):
         classes if y is text, truth values or categories, or if it has only whole
         numbers, at most 10 different ones, and at most half as many as rows; otherwise
         ordered. ``result_.settings["response_type"]`` says which it was.
+    privacy : Privacy or None, default=None
+        Differential privacy: ``Privacy(epsilon=1.0, delta=1e-6, ranges=(-4, 4),
+        response=(-10, 10))``. Rows are shortened to declared ranges, sites add noise to
+        one sum, and everything is estimated from it; see ``docs/privacy.md``. It needs
+        the extra ``privacy``.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -150,6 +157,9 @@ class FedSSIR(Reducer):
     (1, array([0, 1, 2]))
     """
 
+    _kept_types = (np.float64, np.float32)
+    _takes_sparse = True
+
     @accept_former_names
     def __init__(
         self,
@@ -162,6 +172,7 @@ class FedSSIR(Reducer):
         tol: float = 1e-6,
         scores: str = "none",
         response: str = "auto",
+        privacy: Any = None,
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -173,6 +184,7 @@ class FedSSIR(Reducer):
         self.tol = tol
         self.scores = scores
         self.response = response
+        self.privacy = privacy
         self.protocol = protocol
         self.random_state = random_state
 
@@ -181,8 +193,10 @@ class FedSSIR(Reducer):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows of all sites.
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows of all sites: numpy, pandas, polars, Arrow or scipy.sparse. A sparse
+            matrix, and float32, become dense matrices of float64 block by block only;
+            with ``scores="normal"``, or numbers far from 1, all at once.
         y : array-like of shape (n_rows,)
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional

@@ -20,6 +20,7 @@ from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.summaries import check_target, is_discrete
+from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
 
 
@@ -32,6 +33,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # With scikit-learn's metadata routing, fit requests the labels of sites.
     __metadata_request__fit: ClassVar = {"sites": True}
+
+    # Types of X that are used as they are, others become float64; whether X may be a
+    # sparse matrix of scipy.
+    _kept_types: ClassVar[Any] = np.float64
+    _takes_sparse: ClassVar[bool] = False
 
     directions_: NDArray[np.float64]
     support_: Any
@@ -53,18 +59,28 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if not _holds_numbers(X):
             check_columns(X)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        sparse = self._takes_sparse and ("csr", "csc")
+        rows = validate_data(
+            self, X, reset=False, dtype=self._kept_types, accept_sparse=sparse
+        )
         scores = self.result_.scores if hasattr(self, "result_") else None
-        return (rows if scores is None else scores.apply(rows)) @ self.directions_
+        if scores is None:
+            return rows @ self.directions_
+        return scores.apply(as_dense(rows)) @ self.directions_
 
-    def _validate(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def _validate(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Check rows and responses with scikit-learn's validation."""
         if not _holds_numbers(X):
             check_columns(X)
         # Before scikit-learn's validation, which turns categories into plain values.
         responses = None if y is None else check_target(y)
         rows, responses = validate_data(
-            self, X, responses, dtype=np.float64, ensure_min_samples=MIN_ROWS
+            self,
+            X,
+            responses,
+            dtype=self._kept_types,
+            accept_sparse=self._takes_sparse and ("csc", "csr"),
+            ensure_min_samples=MIN_ROWS,
         )
         return rows, responses
 
@@ -80,7 +96,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows, responses = self._validate(X, y)
         own = split_sites(rows, responses, sites, generator)
         discrete, strict = is_discrete(responses, response), len(own) == 1
-        return OwnSites(own, Variables(self._feature_names(), discrete, strict=strict))
+        names = self._feature_names()
+        variables = Variables(names, discrete, strict=strict, honest=len(own))
+        return OwnSites(own, variables)
 
     def _adopt(self, found: Result, **settings: Any) -> None:
         """Set the attributes of the estimator from a result."""
@@ -109,6 +127,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
 

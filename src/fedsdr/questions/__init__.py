@@ -11,6 +11,7 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
     AS_HELD,
     Adder,
@@ -37,6 +38,7 @@ __all__ = [
     "Index",
     "MomentSums",
     "MomentsOf",
+    "PrivateMoments",
     "ProfileOf",
     "Question",
     "RemainderOf",

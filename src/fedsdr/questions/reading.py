@@ -17,6 +17,7 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
@@ -63,6 +64,11 @@ def read_question(
     if not isinstance(request, Mapping):
         raise Refusal("MALFORMED")
     rest = dict(request)
+    if terms.privacy is not None:
+        # Every other sum would be exact.
+        if name == PrivateMoments.name and not rest:
+            return PrivateMoments(terms)
+        raise Refusal("MALFORMED", "a study with privacy has one sum, with noise")
     if name == ColumnPowers.name and not rest:
         return ColumnPowers(terms)
     powers = _read_powers(rest, terms.n_features)

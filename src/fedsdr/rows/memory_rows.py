@@ -19,18 +19,29 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    join_facts,
     no_functions,
     without_rounding,
 )
 from fedsdr.summaries import Summary, prediction_errors, summarize
+from fedsdr.summaries.blocked import block_rows, blocks_of
 from fedsdr.summaries.column_spread import (
     ColumnSpread,
     Powers,
     rescale,
     same_powers,
 )
+from fedsdr.summaries.dense_blocks import (
+    as_dense,
+    by_rows,
+    dense_columns,
+    is_sparse,
+    largest_values,
+    row_block,
+)
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
+from fedsdr.summaries.tiles import column_squares, tile_columns
 
 
 @dataclass(slots=True, eq=False)
@@ -39,8 +50,10 @@ class MemoryRows(Rows):
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
-        Covariates of the site.
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Covariates of the site: float64, or float32 without gaps, or a sparse matrix of
+        scipy in compressed columns. Of the last two only blocks become dense matrices
+        of float64, unless columns are rescaled or scored.
     y : ndarray of shape (n_rows,)
         Responses of the site.
     generator : numpy.random.Generator
@@ -51,7 +64,7 @@ class MemoryRows(Rows):
         Names of the columns; empty if they are not known.
     """
 
-    X: Matrix = field(repr=False)
+    X: Any = field(repr=False)
     y: NDArray[Any] = field(repr=False)
     generator: np.random.Generator
     label: object = None
@@ -59,10 +72,10 @@ class MemoryRows(Rows):
     _seed: int = field(default=0, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
-    _unscaled: Matrix | None = field(default=None, init=False, repr=False)
+    _unscaled: Any = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
-    _unscored: Matrix | None = field(default=None, init=False, repr=False)
+    _unscored: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._seed = int(self.generator.integers(2**63))
@@ -71,6 +84,11 @@ class MemoryRows(Rows):
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.y)
+
+    @property
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
+        return self.y
 
     def check(
         self,
@@ -110,7 +128,7 @@ class MemoryRows(Rows):
         InputError
             If there are such values; the error contains counts, never a value.
         """
-        missing = ~(np.abs(self.X) < largest).all(axis=0)
+        missing = ~(largest_values(self.X) < largest)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
@@ -125,8 +143,8 @@ class MemoryRows(Rows):
         if self._spread is None:
             own = self._own if self._unscaled is None else self._unscaled
             self._spread = ColumnSpread(own.shape[1])
-            gaps = self._gaps
-            self._spread.add(own if gaps is None else np.where(gaps, np.nan, own))
+            for rows in self._blocks(own):
+                self._spread.add(rows)
         return self._spread
 
     def rescale(self, powers: Powers | None) -> None:
@@ -144,12 +162,12 @@ class MemoryRows(Rows):
             # Gaps are filled in place.
             own, kept = (held if self._gaps is None else held.copy()), None
         else:
-            own, kept = rescale(held, powers, self.measured), held
+            own, kept = rescale(as_dense(held), powers, self.measured), held
         self._unscaled, self._powers = kept, powers
         if self._scores is None:
             self.X = own
         else:
-            self._unscored, self.X = own, self._scores.apply(own)
+            self._unscored, self.X = own, self._scores.apply(as_dense(own))
 
     def totals(self, columns: Sequence[int]) -> Matrix:
         """Count and add the values that are not missing, in columns with gaps.
@@ -198,18 +216,17 @@ class MemoryRows(Rows):
         if scores is None:
             self.X, self._unscored = own, None
         else:
-            self.X, self._unscored = scores.apply(own), own
+            self.X, self._unscored = scores.apply(as_dense(own)), own
 
     def held(self) -> Iterator[Matrix]:
         """Read the rows once as the site holds them.
 
         Yields
         ------
-        ndarray of shape (n_rows, n_features)
+        ndarray of shape (n_block, n_features)
             Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
         """
-        gaps, own = self._gaps, self._own
-        yield own if gaps is None else np.where(gaps, np.nan, own)
+        yield from self._blocks(self._own)
 
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
         """Compute the validation error of candidate directions (eq2.14).
@@ -227,9 +244,10 @@ class MemoryRows(Rows):
             Mean squared errors on the rows held out.
         """
         held = self.hold_out(terms)
+        rows = by_rows(self.X)
         errors = prediction_errors(
-            (self.X[~held], self.y[~held]),
-            (self.X[held], self.y[held]),
+            (rows[~held], self.y[~held]),
+            (rows[held], self.y[held]),
             bases,
             discrete=terms.discrete,
         )
@@ -281,7 +299,9 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        yield centre(self.X[:, columns] / scale)[0], functions(slice(None))
+        rows = dense_columns(self.X, columns)
+        rows /= scale
+        yield centre(rows, out=rows)[0], functions(slice(None))
 
     def variances(self) -> Vector:
         """Compute the variance of every column.
@@ -291,9 +311,8 @@ class MemoryRows(Rows):
         ndarray of shape (n_features,)
             Variances about the site's means.
         """
-        centred = centre(self.X)[0]
-        largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
-        return without_rounding((centred**2).mean(axis=0), largest)
+        squares = column_squares(self.X)
+        return without_rounding(squares / self.n_rows, largest_values(self.X))
 
     def weights(self, terms: Terms) -> Weights:
         """Return the weights of all rows in the kernel.
@@ -335,7 +354,16 @@ class MemoryRows(Rows):
         Facts
             Facts about all rows.
         """
-        return look(self.X, self.y, columns, **terms)
+        # An array is looked at as it is, and a sparse matrix a few columns at a time.
+        dense = not is_sparse(self.X)
+        width = self.X.shape[1] if dense else tile_columns(self.n_rows)
+        found: Facts | None = None
+        for place in blocks_of(self.X.shape[1], width):
+            block = self.X if dense else dense_columns(self.X, place)
+            own = look(block, self.y, columns[place], **terms)
+            found = own if found is None else join_facts(found, own)
+        assert found is not None
+        return found
 
     def summarize_parts(self, terms: Terms) -> list[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
@@ -365,7 +393,7 @@ class MemoryRows(Rows):
     ) -> dict[str, Any]:
         """Return the arguments of `summarize` for all rows, or for some."""
         return {
-            "X": self.X if kept is None else self.X[kept],
+            "X": self.X if kept is None else by_rows(self.X)[kept],
             "y": self.y if kept is None else self.y[kept],
             "kernel": terms.kernel,
             "response": "classes" if terms.discrete else "ordered",
@@ -374,9 +402,17 @@ class MemoryRows(Rows):
         }
 
     @property
-    def _own(self) -> Matrix:
+    def _own(self) -> Any:
         """The rows before scores."""
         return self.X if self._unscored is None else self._unscored
+
+    def _blocks(self, own: Any) -> Iterator[Matrix]:
+        """Return blocks of rows, in which NaN is a gap."""
+        rows = by_rows(own)
+        for place in blocks_of(self.n_rows, block_rows(own.shape[1])):
+            block = np.asarray(row_block(rows, place), dtype=np.float64)
+            gaps = self._gaps
+            yield block if gaps is None else np.where(gaps[place], np.nan, block)
 
     def _gaps_in(self, columns: Sequence[int]) -> Mask:
         if self._gaps is None:

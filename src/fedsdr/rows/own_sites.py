@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
+from fedsdr.summaries.dense_blocks import by_columns, by_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ class OwnSites:
 
 
 def split_sites(
-    X: Matrix, y: NDArray[Any], sites: Any, generator: np.random.Generator
+    X: Any, y: NDArray[Any], sites: Any, generator: np.random.Generator
 ) -> dict[str, MemoryRows]:
     """Group rows by site.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows of all sites.
     y : ndarray of shape (n_rows,)
         Responses.
@@ -111,11 +111,11 @@ def split_sites(
     """
     groups = group_by_site(sites, len(y))
     if len(groups) == 1:
-        parts = {"only": MemoryRows(X, y, generator, groups[0][0])}
+        parts = {"only": MemoryRows(by_columns(X), y, generator, groups[0][0])}
     else:
-        own = generator.spawn(len(groups))
+        own, ordered = generator.spawn(len(groups)), by_rows(X)
         parts = {
-            str(label): MemoryRows(X[rows], y[rows], one, label)
+            str(label): MemoryRows(by_columns(ordered[rows]), y[rows], one, label)
             for (label, rows), one in zip(groups, own, strict=True)
         }
     for part in parts.values():

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class Rows(ABC):
     @abstractmethod
     def n_rows(self) -> int:
         """Number of rows."""
+
+    @property
+    @abstractmethod
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
 
     @abstractmethod
     def check(
@@ -378,6 +384,26 @@ def without_rounding(variances: Vector, largest: Vector) -> Vector:
         Variances, see `Summary.without_rounding`.
     """
     return np.where(np.sqrt(variances) > ROUNDING * largest, variances, 0.0)
+
+
+def join_facts(first: Facts, second: Facts) -> Facts:
+    """Merge facts about different columns of the same rows.
+
+    Parameters
+    ----------
+    first, second : Facts
+        What was counted.
+
+    Returns
+    -------
+    Facts
+        Facts about all these columns.
+    """
+    return replace(
+        first,
+        minorities={**first.minorities, **second.minorities},
+        prints={**first.prints, **second.prints},
+    )
 
 
 def check_names(

@@ -20,6 +20,7 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
+    join_facts,
     no_functions,
     without_rounding,
 )
@@ -52,7 +53,7 @@ class StreamedRows(Rows):
         Names of the columns; empty if they are not known.
     memory : int, default=2**28
         Bytes of memory that may be used in addition to a batch, the responses, and the
-        sums. With less memory, rows are read more often.
+        sums. With less memory, rows are read more often, and none are read ahead.
 
     Notes
     -----
@@ -72,13 +73,19 @@ class StreamedRows(Rows):
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._stream = Stream(self.read)
+        responses = getattr(self.read, "responses", None)
+        self._stream = Stream(self.read, responses, ahead=self.memory >= MEMORY)
         self._seed = int(self.generator.integers(2**63))
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self._stream.n_rows
+
+    @property
+    def responses(self) -> NDArray[Any]:
+        """Responses of all rows, in their order."""
+        return self._stream.y
 
     def check(
         self,
@@ -103,6 +110,8 @@ class StreamedRows(Rows):
             If they do not; the error contains columns and counts, never a value.
         """
         stream = self._stream
+        # The columns are measured in the same pass, which a study asks for later.
+        assert stream.measured is not None
         check_names(stream.n_features, self.columns, terms, columns)
         broken = ~(stream.largest < largest)
         numeric = stream.y.dtype.kind == "f"
@@ -288,7 +297,7 @@ class StreamedRows(Rows):
                 block[place : place + len(rows)] = rows[:, start:stop]
                 place += len(rows)
             facts = look(block, stream.y, columns[start:stop], **terms)
-            found = facts if found is None else _join(found, facts)
+            found = facts if found is None else join_facts(found, facts)
         assert found is not None
         return found
 
@@ -337,11 +346,11 @@ class StreamedRows(Rows):
         return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
-        """Compute what centring has left of the mean, a rounding error."""
-        mean = self._stream.mean
-        if self._rest is None or self._rest[0] is not mean:
+        """Compute the mean of all rows minus the origin."""
+        origin = self._stream.origin
+        if self._rest is None or self._rest[0] is not origin:
             total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
-            self._rest = (mean, np.asarray(total) / self.n_rows)
+            self._rest = (origin, np.asarray(total) / self.n_rows)
         return self._rest[1]
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
@@ -387,12 +396,3 @@ def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
             lots.append([])
         lots[-1].append(basis)
     return lots
-
-
-def _join(first: Facts, second: Facts) -> Facts:
-    """Merge facts about different columns of the same rows."""
-    return replace(
-        first,
-        minorities={**first.minorities, **second.minorities},
-        prints={**first.prints, **second.prints},
-    )

@@ -4,6 +4,7 @@ from fedsdr.selection._select import select
 from fedsdr.selection.dimension import add_directions, elect_dimension
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.penalties import moment_score, universal_penalty
+from fedsdr.selection.private_penalty import raise_penalty
 
 __all__ = [
     "Evidence",
@@ -11,6 +12,7 @@ __all__ = [
     "add_directions",
     "elect_dimension",
     "moment_score",
+    "raise_penalty",
     "select",
     "universal_penalty",
 ]

@@ -21,6 +21,7 @@ from fedsdr.selection.dimension import (
 from fedsdr.selection.evidence import Evidence, Selection, Table
 from fedsdr.selection.own_weight import (
     choose_own,
+    look_again,
     selecting_weight,
     testing_penalty,
 )
@@ -32,6 +33,7 @@ from fedsdr.selection.penalties import (
 from fedsdr.selection.second_selection import (
     CLEARLY,
     add_hidden_directions,
+    keep_unless_noise,
     select_again,
 )
 from fedsdr.summaries.bic import bic_choice
@@ -75,7 +77,7 @@ def select(
     if by_response:
         evidence = evidence.by_response()
     weight = selecting_weight(evidence.total, own, method)
-    evidence = evidence.mixed(weight)
+    plain, evidence = evidence, evidence.mixed(weight)
     total, rule = evidence.total, method.n_directions
     table: Table = ()
     weak = False
@@ -87,6 +89,12 @@ def select(
     if isinstance(rule, Auto):
         rho = testing_penalty(total, method)
         known, tests = add_directions(total, rho, by_bic, limit, method.tol)
+        if weight < own:
+            # What differs between sites has counted half.
+            whole = look_again(plain.total, total, known, limit, method)
+            if whole is not None:
+                weight, evidence, (known, tests) = own, plain, whole
+                total, rho = evidence.total, known.penalty
         k, table = known.n_directions, _test_table(tests, rho)
         weak = not (tests[0].accepted if clear is None else clear)
     elif isinstance(rule, Bic):
@@ -108,6 +116,10 @@ def select(
         known_before = add_missed_variables(total, solution.active, k, additions)
         # A variable of a second, weaker direction must not be given up lightly.
         support = select_again(total, known_before, k, min(k, 2) * clearly)
+        if k > 1 and not common:
+            support = np.union1d(support, known_before)
+        elif not common:
+            support = keep_unless_noise(total, known_before, support, k)
         many = own >= 1.0 and support.size >= known_before.size + MANY_MORE
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:

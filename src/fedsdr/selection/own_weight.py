@@ -6,9 +6,10 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
-from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
+from fedsdr.selection.dimension import FIRST_DOUBT, add_directions, judge_direction
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.solver import penalty_max, solve
+from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
 
 # Weight of the sites' own kernels while variables are selected for a strong signal.
@@ -67,7 +68,7 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         return 1.0, False, None
     found: list[tuple[float, float, bool, bool]] = []
     kernels = ((1.0, False), (0.0, False), (0.0, True))
-    kept = 0.0
+    kept, second = 0.0, False
     for weight, by_response in kernels:
         every = total.by_response() if by_response else total
         mixed = every.mixed(weight)
@@ -83,12 +84,15 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         found.append((test.evidence, own, by_response, accepted))
         if weight >= 1.0 and accepted:
             kept = test.evidence
+        if weight >= 1.0 and test.accepted:
+            second = _has_second(total, method)
     if not found:
         return own, False, False
     best, own, by_response, _ = max(found)
     if kept and best < MUCH_MORE * kept:
         return 1.0, False, None
-    return own, by_response, any(accepted for *_, accepted in found)
+    clear = any(accepted for *_, accepted in found)
+    return (1.0, False, clear) if second else (own, by_response, clear)
 
 
 def selecting_weight(total: Summary, own: float, method: Method) -> float:
@@ -139,6 +143,63 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     if (total.n_sites - 1) * own_signal > OWN_SIGNAL * shared:
         return own
     return SELECTING
+
+
+def look_again(
+    total: Summary,
+    mixed: Summary,
+    known: Solution,
+    limit: int,
+    method: Method,
+) -> tuple[Solution, tuple[DimensionTest, ...]] | None:
+    """Look for directions with the sites' own kernels, where less may have lost some.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, with the sites' own kernels.
+    mixed : Summary
+        The same with less weight on these, see `selecting_weight`.
+    known : Solution
+        Directions found with `mixed`.
+    limit : int
+        Largest K considered.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    tuple or None
+        Directions and tests for `total`: if there are more than before, or as many
+        where a direction after the first differs between sites. None otherwise.
+
+    Notes
+    -----
+    The weight is chosen by the strongest direction of what sites have of their own,
+    which may be another one than a weaker direction that was found. A direction differs
+    if its signal in :math:`T - L L' / N^2` is more than a quarter of that in
+    :math:`L L' / N^2`. One may have been lost if BIC on T chooses more.
+    """
+    k, differs = known.n_directions, _differs(total, mixed, known)
+    by_bic = _by_bic(total, limit)
+    if not differs and k >= by_bic:
+        return None
+    rho = testing_penalty(total, method)
+    found = add_directions(total, rho, by_bic, limit, method.tol)
+    fewest = k if differs else k + 1
+    return found if found[0].n_directions >= fewest else None
+
+
+def _differs(total: Summary, mixed: Summary, known: Solution) -> bool:
+    """Tell whether a direction after the first differs between sites."""
+    part = mixed.subset(known.active)
+    basis = leading_directions(part.sigma, part.kernel, known.n_directions)[0]
+    signals = (
+        signals_over_noise(total.subset(known.active), basis[:, [j]])
+        for j in range(1, basis.shape[1])
+    )
+    others = total.n_sites - 1
+    return any(others * own > OWN_SIGNAL * shared for shared, own in signals)
 
 
 def own_weight(total: Summary, direction: Matrix) -> float:
@@ -225,6 +286,18 @@ def _has_direction(total: Summary, method: Method) -> bool:
     rho = testing_penalty(total, method)
     solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
     return is_clear(judge_direction(total, solution, 1), total.n_features)
+
+
+def _has_second(total: Summary, method: Method) -> bool:
+    """Tell whether a kernel has a second direction that is more than noise."""
+    rho = testing_penalty(total, method)
+    solution = solve(total.sigma, total.kernel, 2, rho, tol=method.tol)
+    return judge_direction(total, solution, _by_bic(total, 2)).accepted
+
+
+def _by_bic(total: Summary, limit: int) -> int:
+    spectrum = np.asarray(np.linalg.eigvalsh(total.kernel), dtype=np.float64)
+    return bic_choice(spectrum, total.n_rows, limit)
 
 
 def is_clear(test: DimensionTest, n_features: int, n_kernels: int = 1) -> bool:

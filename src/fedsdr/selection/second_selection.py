@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import judge, needed_evidence
@@ -27,6 +28,8 @@ MOST_ROUNDS = 4
 PATIENCE = 6
 # Gain in score, in charges of one variable, from which other variables are taken.
 CLEARLY = 0.5
+# Probability that a given noise variable of the first selection stays.
+NOISE_LEVEL = 0.01
 # Largest number of single variables that are added or dropped.
 MOST_CHANGES = 60
 # Sweeps over the active variables, and the change at which they end.
@@ -87,10 +90,14 @@ class _Regression:
 
     def weakest(self, variables: Index) -> int:
         """Return the place of the variable that explains least beside the others."""
+        return int(np.argmin(self.losses(variables)))
+
+    def losses(self, variables: Index) -> Vector:
+        """Return what each variable explains beside the others, as a chi-square."""
         inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
         solved = inverse @ self.products[variables]
         losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
-        return int(np.argmin(losses / np.maximum(np.diag(inverse), 1e-300)))
+        return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
 
     def strongest(self, variables: Index) -> int:
         """Return the variable that explains most in addition to some."""
@@ -152,6 +159,46 @@ def select_again(
             break
         best = found
     return best
+
+
+def keep_unless_noise(
+    total: Summary, before: Index, after: Index, n_directions: int
+) -> Index:
+    """Keep what a second selection has dropped, unless it explains what noise would.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    before, after : ndarray of int
+        Variables before and after the second selection.
+    n_directions : int
+        Dimension K.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending: those of `after`, and those of `before` that are
+        significant at 1 % beside all others; the weakest one is dropped first.
+
+    Notes
+    -----
+    The charge of a variable is right for one that has to be found among d. One that
+    eq2.10 has found, by what it adds to several directions or beside columns that are
+    correlated with it, need not pay again.
+    """
+    kept = np.union1d(before, after)
+    regression = _regression(total, kept, n_directions)
+    if regression is None:
+        return after
+    threshold = float(chdtri(n_directions, NOISE_LEVEL))
+    while True:
+        losses = regression.losses(kept)
+        losses[np.isin(kept, after)] = np.inf
+        weakest = int(np.argmin(losses))
+        if losses[weakest] > threshold:
+            return kept
+        kept = np.delete(kept, weakest)
 
 
 def add_hidden_directions(

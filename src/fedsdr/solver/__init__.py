@@ -3,7 +3,8 @@
 There are no sites here, and no statistics.
 """
 
-from fedsdr.solver._solve import single_threaded_blas, solve
+from fedsdr.blas_threads import single_threaded_blas
+from fedsdr.solver._solve import solve
 from fedsdr.solver.certificate import Certificate, certify
 from fedsdr.solver.clock import SolveProgress
 from fedsdr.solver.factor_source import FactorSource

@@ -5,13 +5,11 @@ way ``solve -> solve_source``.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController
 
+from fedsdr.blas_threads import single_threaded_blas
 from fedsdr.exceptions import InputError
 from fedsdr.solver.clock import Clock, SolveProgress
 from fedsdr.solver.from_columns import check_source, solve_source
@@ -133,21 +131,3 @@ def _of_source(*arguments: Any) -> tuple[Any, Any]:
             "solve(source, n_directions, penalty)"
         )
     return given[0], given[1]
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def single_threaded_blas() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread for a while.
-
-    Returns
-    -------
-    context manager
-        The working sets are small matrices, for which threads cost more than they
-        give: measured here, two threads on two busy cores made a 150 x 150
-        eigendecomposition a hundred times slower.
-    """
-    return _controller().limit(limits=1, user_api="blas")

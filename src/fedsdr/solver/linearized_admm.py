@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix
+from fedsdr.blas_threads import single_threaded_blas
 from fedsdr.exceptions import InputError
-from fedsdr.solver._solve import single_threaded_blas
 from fedsdr.solver.completion import drop_dust
 from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.solver.projection import project_spectrum, soft_threshold

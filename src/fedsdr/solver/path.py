@@ -7,12 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Vector
+from fedsdr.blas_threads import single_threaded_blas
 from fedsdr.exceptions import InputError
-from fedsdr.solver._solve import (
-    SOURCE_SECONDS,
-    Listener,
-    single_threaded_blas,
-)
+from fedsdr.solver._solve import SOURCE_SECONDS, Listener
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.from_columns import check_source, solve_source
 from fedsdr.solver.problem import Problem, penalty_max

@@ -80,7 +80,7 @@ def conduct(
     if result is None:
         desk.add.agree()
         generator = np.random.default_rng(study.model.seed)
-        result = desk.describe(run(desk.add, study.model.method, generator))
+        result = desk.describe(run(desk.add, study.method, generator))
         result.to_json(folder / RESULT)
     else:
         desk.greet_again()
@@ -158,6 +158,8 @@ class _Desk:
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.counted)
+        if "noise" in found.settings:
+            settings["noise"] = found.settings["noise"]
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
         return replace(found, settings=settings)

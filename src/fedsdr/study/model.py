@@ -26,6 +26,9 @@ def _read(name: str, value: Any) -> Any:
         raise ValueError(str(error).removeprefix(f"{name} ")) from error
 
 
+#: Parameters of a method that are in a table of a study file; privacy has its own.
+NAMES = tuple(one.name for one in fields(Method) if one.name != "privacy")
+
 _Parameters = create_model(  # type: ignore[call-overload]
     "_Parameters",
     __config__=FROZEN,
@@ -35,6 +38,7 @@ _Parameters = create_model(  # type: ignore[call-overload]
             one.default,
         )
         for one in fields(Method)
+        if one.name in NAMES
     },
 )
 
@@ -56,7 +60,7 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
     @property
     def method(self) -> Method:
         """The method that the study agreed on."""
-        return Method(**{one.name: getattr(self, one.name) for one in fields(Method)})
+        return Method(**{name: getattr(self, name) for name in NAMES})
 
     @model_validator(mode="before")
     @classmethod

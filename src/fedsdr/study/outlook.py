@@ -11,15 +11,19 @@ from fedsdr.questions import (
     AgreementOf,
     ColumnShapes,
     MomentsOf,
+    PrivateMoments,
     ProfileOf,
     RemainderOf,
     ScoreSteps,
     SpreadOf,
 )
+from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
+
+_TAKES_PART = "which sites take part, and a fixed code for each that does not"
 
 #: Messages of one secure sum.
 STAGES = ("keys", "shares", "masked", "confirm", "unmask")
@@ -71,6 +75,8 @@ def statistics(study: StudyFile) -> dict[str, int]:
         profile for 10 selected variables and 2 directions, or as many as there are.
     """
     terms = study.to_study().terms
+    if terms.privacy is not None:
+        return {PrivateMoments.name: PrivateMoments(terms).n_values}
     found = {"moments": MomentsOf(terms).n_values}
     if terms.scored:
         cuts = np.zeros((terms.n_features, N_CUTS))
@@ -159,6 +165,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     """
     agreed = study.to_study()
     d = len(agreed.columns)
+    if agreed.terms.privacy is not None:
+        return [*describe_privacy(study), _TAKES_PART]
     pooled = (
         f"sums over the sites that stay, {agreed.agreed_threshold} at least: number of "
         f"rows, covariance and kernel of {d} columns"
@@ -211,7 +219,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         "every column then how large its numbers are on average over the sites, as a "
         "power of two"
     )
-    lines.append("which sites take part, and a fixed code for each that does not")
+    lines.append(_TAKES_PART)
     return lines
 
 

@@ -203,7 +203,9 @@ class Preprocessor:
                 counts["gaps"] = int((column.missing & kept).sum())
             counts.update(column.steps)
             for kind, bad in column.bad.items():
-                counts[kind] = int((bad & kept).sum())
+                # With privacy they are moved to the end of the range.
+                if kind != "outside" or study.privacy is None:
+                    counts[kind] = int((bad & kept).sum())
         blocks = [
             to_block(read[plan.name].values[kept], plan)
             for plan in study.plans
@@ -216,5 +218,4 @@ class Preprocessor:
 def _response(values: NDArray[Any], target: Target) -> NDArray[Any]:
     if target.type == "number":
         return np.asarray(values, dtype=np.float64)
-    levels = target.levels or ("false", "true")
-    return np.array(levels)[np.nan_to_num(np.maximum(values, 0)).astype(int)]
+    return np.array(target.classes)[np.nan_to_num(np.maximum(values, 0)).astype(int)]

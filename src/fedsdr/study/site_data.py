@@ -1,5 +1,6 @@
 """Read the rows of a site batch by batch, in the form that the study declares."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -120,11 +121,11 @@ class SiteData:
 
 
 def _check_columns(where: str, known: Sequence[str], wanted: dict[str, str]) -> None:
-    problems = []
+    problems, counts = [], Counter(known)
     for name, source in wanted.items():
-        if list(known).count(source) == 1:
+        if counts[source] == 1:
             continue
-        if source in known:
+        if source in counts:
             problems.append(f"two columns are called '{source}': rename one of them")
             continue
         lower = {one.lower(): one for one in known if one}

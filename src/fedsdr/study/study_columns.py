@@ -225,3 +225,8 @@ class Target(Variable):
         if self.missing == "mean":
             raise InputError("a response is never filled in: use 'refuse' or 'drop'")
         return self
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All classes; none for numbers."""
+        return ("false", "true") if self.type == "boolean" else self.levels

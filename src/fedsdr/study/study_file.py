@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,12 +17,13 @@ from pydantic import (
 
 from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
-from fedsdr.method import Variables, response_type
+from fedsdr.method import Method, Variables, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
+from fedsdr.study.privacy_table import PrivacyTable
 from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 
 #: Names of parties that are not sites.
@@ -100,6 +102,8 @@ class StudyFile(BaseModel):
         Columns of X, in order.
     model : ModelSettings
         Parameters of the method, and the coordinator's seed.
+    privacy : PrivacyTable or None, default=None
+        Differential privacy of the sums; None for exact sums.
     sites : Sites
         The sites that take part.
     """
@@ -114,6 +118,7 @@ class StudyFile(BaseModel):
     target: Target
     columns: dict[str, Covariate] = Field(min_length=1)
     model: ModelSettings = ModelSettings()
+    privacy: PrivacyTable | None = None
     sites: Sites
 
     @model_validator(mode="after")
@@ -134,11 +139,13 @@ class StudyFile(BaseModel):
                 "a column has the name of another one's indicator ('column=level'): "
                 "rename it"
             )
-        if self.target.type == "category" and self.model.response == "ordered":
+        if self.target.type != "number" and self.model.response == "ordered":
             raise InputError(
                 "[model] response = 'ordered' needs a target of type 'number': levels "
                 "of a category have no order"
             )
+        if self.privacy is not None:
+            self._check_private()
         # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
@@ -154,6 +161,27 @@ class StudyFile(BaseModel):
                 )
         if not self.features:
             raise InputError("no column is used: all of them are ignored")
+
+    def _check_private(self) -> None:
+        if self.imputed:
+            raise InputError(
+                "[privacy] has no mean to fill gaps with, which would be a sum without "
+                "noise: use missing = 'drop' or 'refuse'"
+            )
+        if self.discrete and self.target.type == "number":
+            raise InputError(
+                "[privacy] needs all classes of y beforehand: declare the target as a "
+                "category with levels, or [model] response = 'ordered'"
+            )
+
+    @property
+    def method(self) -> Method:
+        """The method that the study agreed on, with its promise of privacy."""
+        method: Method = self.model.method
+        if self.privacy is None:
+            return method
+        privacy = self.privacy.for_columns(self.columns, self.target)
+        return replace(method, privacy=privacy)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -214,17 +242,23 @@ class StudyFile(BaseModel):
         """
         plain = {key: value for key, value in self.content().items() if key != "sites"}
         variables = Variables(self.features, self.discrete)
-        return AgreedStudy(
+        agreed = AgreedStudy(
             self.name,
             self.features,
             self.target.name,
-            self.model.method.terms(variables),
+            self.method.terms(variables),
             {name: bytes.fromhex(key) for name, key in self.sites.roster.items()},
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
             imputed=self.imputed,
             details=hashlib.sha256(canonical(plain)).hexdigest(),
         )
+        if self.privacy is None:
+            return agreed
+        # Of the sites in a sum, those that collude know their own noise.
+        secure = agreed.agreement()
+        honest = secure.threshold - secure.tolerated
+        return replace(agreed, terms=replace(agreed.terms, honest=honest))
 
     def content(self) -> dict[str, Any]:
         """Return everything in the file as plain values.
@@ -234,7 +268,11 @@ class StudyFile(BaseModel):
         dict
             Values that JSON can hold, with infinite ends of ranges as text.
         """
-        return _plain(self.model_dump())
+        found = _plain(self.model_dump())
+        # Studies without it keep the digests that they had before there was privacy.
+        if self.privacy is None:
+            del found["privacy"]
+        return found
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that a result of this study records.
@@ -251,9 +289,11 @@ class StudyFile(BaseModel):
             for name in self.columns
         }
         target = {**content["target"], "missing": self.missing_in(self.target.name)}
+        private = {} if self.privacy is None else {"privacy": content["privacy"]}
         return {
             "estimator": "FedSSIR",
             **content["model"],
+            **private,
             "response_type": response_type(discrete=self.discrete),
             "protocol": self.protocol,
             "study": {

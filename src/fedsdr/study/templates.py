@@ -35,6 +35,11 @@ kernel = "smooth"          # or "slices", "pairs"
 scores = "none"            # or "normal" scores, for skewed and heavy-tailed columns
 response = "auto"          # by the type of the target; or "ordered" numbers, "classes"
 
+# [privacy]                # noise for differential privacy of single rows; every number
+# epsilon = 1.0            # needs a range then, and values outside are moved to its end
+# delta = 1e-6
+# radius = 0.3             # see docs/privacy.md; `fedsdr study check` shows the cost
+
 [sites]
 # minimum = 3              # sites that must take part to the end; by default two
                            # thirds of them, and at least 3
@@ -80,6 +85,8 @@ min_level_rows = 3
 max_columns_per_row = 0.33 # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
+# yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
+# yearly_delta = 1e-5
 """
 
 

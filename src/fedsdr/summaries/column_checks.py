@@ -6,8 +6,8 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
-from fedsdr.summaries.kernels import RankPolynomials
 from fedsdr.summaries.profile import SINGULAR
+from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 
 #: Functions of y that squares are compared with.

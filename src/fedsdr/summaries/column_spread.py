@@ -23,7 +23,7 @@ FAR = 330
 _NONE = -1100
 
 # Rows that are measured at a time.
-_BLOCK = 4096
+_BLOCK = 1024
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class ColumnSpread:
         """
         for start in range(0, len(X), _BLOCK):
             with np.errstate(invalid="ignore"):
-                self._add(X[start : start + _BLOCK])
+                self._add(np.asarray(X[start : start + _BLOCK], dtype=np.float64))
 
     @property
     def tops(self) -> Powers:
@@ -96,17 +96,24 @@ class ColumnSpread:
         return np.sqrt(self._squares / np.maximum(self._counts, 1.0))
 
     def _add(self, X: Matrix) -> None:
-        there = ~np.isnan(X)
-        complete = bool(there.all())
-        known = X if complete else np.where(there, X, 0.0)
-        largest = np.maximum(known.max(axis=0), -known.min(axis=0))
+        largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+        complete = not np.isnan(largest).any()
+        there = np.ones((1, 1), dtype=bool)
+        known = X
+        if not complete:
+            there = ~np.isnan(X)
+            known = np.where(there, X, 0.0)
+            largest = np.maximum(known.max(axis=0), -known.min(axis=0))
         own = np.where(largest > 0, np.frexp(largest)[1], _NONE)
         tops = np.maximum(self._tops, own)
         lower = self._tops - tops
         means = np.ldexp(self._means, lower)
         squares = np.ldexp(self._squares, 2 * lower)
-        scaled = np.ldexp(known, -tops)
-        counts = there.sum(axis=0)
+        # Numbers whose squares are numbers are not divided; their sums are.
+        far = bool((np.abs(own[largest > 0]) > FAR).any())
+        scaled = np.ldexp(known, -tops) if far else known
+        shift = np.zeros_like(tops) if far else tops
+        counts = np.full(X.shape[1], len(X)) if complete else there.sum(axis=0)
         some = np.maximum(counts, 1)
         mean = scaled.sum(axis=0) / some
         centred = scaled - mean
@@ -114,8 +121,9 @@ class ColumnSpread:
             centred *= there
         rest = centred.sum(axis=0) / some
         total = self._counts + counts
-        step = mean + rest - means
-        squares += (centred**2).sum(axis=0) - counts * rest**2
+        around = np.einsum("ij,ij->j", centred, centred) - counts * rest**2
+        step = np.ldexp(mean + rest, -shift) - means
+        squares += np.ldexp(around, -2 * shift)
         squares += step**2 * self._counts * counts / np.maximum(total, 1.0)
         self._means = means + step * counts / np.maximum(total, 1.0)
         self._squares, self._tops = np.maximum(squares, 0.0), tops

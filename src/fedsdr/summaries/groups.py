@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
-from fedsdr.summaries.kernels import gram, pair_weights
+from fedsdr.summaries.kernels import add_by_label, gram, pair_weights
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 
@@ -57,10 +57,7 @@ class _Piece:
 
     def add(self, place: slice, rows: Matrix) -> None:
         labels, own = self.select(place)
-        if labels.size:
-            order = np.argsort(labels, kind="stable")
-            distinct, starts = np.unique(labels[order], return_index=True)
-            self.means[distinct] += np.add.reduceat(rows[own[order]], starts, axis=0)
+        add_by_label(self.means, labels, rows[own])
 
     def finish(self) -> None:
         self.means /= self.sizes[:, None]

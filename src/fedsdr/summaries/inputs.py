@@ -6,36 +6,64 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.blocked import column_means
+from fedsdr.summaries.dense_blocks import is_sparse
 
 _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
 
-def check_rows(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Validate the rows of one site with the checks of scikit-learn.
+
+    Whether the numbers of an array are finite is left to `finite_means`.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+        Covariates: numpy, pandas, polars, Arrow or scipy.sparse; finite numbers.
     y : array-like of shape (n_rows,)
         Response: numbers, strings, booleans or categories.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float64
-        The covariates.
+    X : ndarray or sparse matrix of shape (n_rows, n_features), float64 or float32
+        The covariates; a sparse matrix in compressed rows.
     y : ndarray of shape (n_rows,)
         The response, see `check_target`.
     """
-    if _is_plain(X, 2) and _is_plain(y, 1) and len(X) == len(y):
+    if _is_matrix(X) and _is_plain(y, 1) and len(X) == len(y):
         return X, y
     from sklearn.utils import check_array, check_consistent_length
 
-    X = check_array(X, dtype=np.float64, input_name="X")
+    kinds = [np.float64, np.float32]
+    X = check_array(X, dtype=kinds, accept_sparse="csr", input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
     return X, y
+
+
+def finite_means(X: Any) -> Vector:
+    """Compute the means of all columns, and refuse values that are not finite.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Covariates.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Means. One pass over X does both, since a value that is not finite makes its sum
+        so.
+    """
+    means = column_means(X)
+    if not np.isfinite(means).all():
+        from sklearn.utils import assert_all_finite
+
+        assert_all_finite(X.data if is_sparse(X) else X, input_name="X")
+    return means
 
 
 def check_target(y: Any) -> NDArray[Any]:
@@ -80,6 +108,16 @@ def check_target(y: Any) -> NDArray[Any]:
             "convert it to numbers, text or booleans"
         )
     return values
+
+
+def _is_matrix(values: Any) -> bool:
+    """Return whether an array can be summed as it is."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype in (np.float64, np.float32)
+        and values.ndim == 2
+        and values.size > 0
+    )
 
 
 def _is_plain(values: Any, n_axes: int) -> bool:

@@ -8,25 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from fedsdr.arrays import Matrix, Vector
-
-Ranks = NDArray[np.integer]
-
-#: Smooth kernel: highest degree, rows needed per degree, decay of the weights.
-MAX_DEGREE = 12
-ROWS_A_DEGREE = 4
-DECAY = 3.0
-
-#: Responses this many robust standard deviations from the median are moved there.
-FARTHEST = 3.0
-#: Squares of responses, summed over a site, that can be added under masks.
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-10, 1e13
-
-# Number of rows that are evaluated at a time.
-CHUNK = 16384
-# Ties of at least this many rows are evaluated once and kept, shorter ones when needed.
-LONG_TIE = 16
+from fedsdr.arrays import Matrix
 
 
 def gram(X: Matrix) -> Matrix:
@@ -70,6 +54,27 @@ def group_means(
     by_group = X[np.argsort(labels, kind="stable")]
     sums = np.add.reduceat(by_group, starts, axis=0)
     return sums / counts[:, None], counts
+
+
+def add_by_label(sums: Matrix, labels: NDArray[np.integer], rows: Matrix) -> None:
+    """Add rows to the sums of their groups.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_groups, n_features)
+        Sums, which are changed.
+    labels : ndarray of shape (n_rows,), int
+        Group of each row.
+    rows : ndarray of shape (n_rows, n_features)
+        Rows to add.
+    """
+    if labels.size:
+        order = np.argsort(labels, kind="stable")
+        distinct, starts = np.unique(labels[order], return_index=True)
+        ends = np.append(starts, len(order))
+        # A product with a sparse matrix of ones: no copy of the rows in another order.
+        member = csr_array((np.ones(len(order)), order, ends))
+        sums[distinct] += member @ rows
 
 
 def between_slices(X: Matrix, labels: NDArray[np.integer]) -> Matrix:
@@ -212,140 +217,3 @@ def _pair_counts(
     first, second = first[~same], second[~same]
     straddling = np.bincount(np.r_[first, second], minlength=len(sizes))
     return inside, straddling, first, second
-
-
-class RankPolynomials:
-    r"""Orthonormal polynomials of the rank, with weights that decay with the degree.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_ranks,), int
-        Number of rows with each dense rank 0, 1, ...; all 1 without ties.
-    chunk : int, default=16384
-        Number of rows that are evaluated at a time. For more rows than this the values
-        are not kept, since they would take more memory than a few columns of x.
-
-    Notes
-    -----
-    The columns are :math:`\sqrt{w_b} f_b` with :math:`\sum_l f_b(l) = 0`,
-    :math:`f_b' f_c = \delta_{bc}` without ties, and :math:`w_b = e^{-(b-1)/3}`,
-    b = 1, ..., at most 12.
-
-    The polynomials are orthonormal on the equally spaced ranks (discrete Legendre
-    polynomials): Legendre polynomials times the inverse of the triangular factor of
-    their QR decomposition. Tied rows get the average over all their orders. Averaging
-    is a projection, so the columns stay a contraction, and the kernel is at most the
-    covariance in the Loewner order.
-    """
-
-    def __init__(self, sizes: Ranks, *, chunk: int = CHUNK) -> None:
-        self._sizes = sizes
-        self._starts = np.cumsum(sizes) - sizes
-        self._n_rows = int(sizes.sum())
-        self.degree = int(np.clip(self._n_rows // ROWS_A_DEGREE, 1, MAX_DEGREE))
-        complete = self._n_rows <= chunk
-        kept = np.ones(len(sizes), bool) if complete else sizes >= LONG_TIE
-        self._kept = np.flatnonzero(kept)
-        factor, sums = self._scan(chunk)
-        # Sums over sites of different sizes are formed, so the signs of polynomials do
-        # not depend on the number of rows: leading coefficients are positive.
-        signed = np.linalg.inv(factor) * np.sign(np.diag(factor))
-        # Without the constant polynomial, which is the first column of the factor.
-        to_orthonormal = signed[:, 1:]
-        self._weights = to_orthonormal * np.exp(-np.arange(self.degree) / 2 / DECAY)
-        self._table = (sums / sizes[self._kept, None]) @ self._weights
-
-    def at(self, ranks: Ranks) -> Matrix:
-        """Evaluate the polynomials in some rows.
-
-        Parameters
-        ----------
-        ranks : ndarray of shape (n_rows,), int
-            Dense ranks of these rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, degree)
-            Values, one column per polynomial.
-        """
-        if len(self._kept) == len(self._sizes):
-            return self._table[ranks]
-        distinct, inverse = np.unique(ranks, return_inverse=True)
-        values = np.empty((len(distinct), self.degree))
-        long = self._sizes[distinct] >= LONG_TIE
-        values[long] = self._table[np.searchsorted(self._kept, distinct[long])]
-        short = distinct[~long]
-        if short.size:
-            sizes = self._sizes[short]
-            offsets = np.cumsum(sizes) - sizes
-            places = np.arange(sizes.sum()) + np.repeat(
-                self._starts[short] - offsets, sizes
-            )
-            sums = np.add.reduceat(self._legendre(places), offsets, axis=0)
-            values[~long] = (sums / sizes[:, None]) @ self._weights
-        return values[inverse]
-
-    def _scan(self, chunk: int) -> tuple[Matrix, Matrix]:
-        """Compute the triangular factor and the sums over kept ties in one pass."""
-        factor = np.empty((0, self.degree + 1))
-        sums = np.zeros((len(self._kept), self.degree + 1))
-        stops = self._starts + self._sizes
-        for start in range(0, self._n_rows, chunk):
-            stop = min(start + chunk, self._n_rows)
-            powers = self._legendre(np.arange(start, stop))
-            factor = np.asarray(np.linalg.qr(np.vstack([factor, powers]), mode="r"))
-            first = np.searchsorted(stops, start, side="right")
-            last = np.searchsorted(self._starts, stop)
-            offsets = np.maximum(self._starts[first:last], start) - start
-            within = np.add.reduceat(powers, offsets, axis=0)
-            low, high = np.searchsorted(self._kept, [first, last])
-            sums[low:high] += within[self._kept[low:high] - first]
-        return factor, sums
-
-    def _legendre(self, places: Ranks) -> Matrix:
-        spaced = (2.0 * places + 1.0) / self._n_rows - 1.0
-        powers = np.polynomial.legendre.legvander(spaced, self.degree)
-        return np.asarray(powers, dtype=np.float64)
-
-
-def rank_polynomials(ranks: NDArray[np.integer]) -> Matrix:
-    """Evaluate the polynomials in all rows at once, see `RankPolynomials`.
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_rows,), int
-        Dense rank 0, 1, ... of each row's response; equal for tied responses.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_polynomials)
-        Values, one column per polynomial.
-    """
-    return RankPolynomials(np.bincount(ranks), chunk=len(ranks)).at(ranks)
-
-
-def plain_response(y: Any) -> Vector:
-    """Return the response itself, about its mean, in its own units.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Numbers.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Values farther than three robust standard deviations (from the median absolute
-        deviation) from the median are moved there, so that no single row decides.
-        Zeros if half of the rows or more are tied, or if the numbers are too large or
-        too small to be added to those of other sites.
-    """
-    values = np.asarray(y, dtype=np.float64)
-    middle = np.median(values)
-    far = FARTHEST * 1.4826 * np.median(np.abs(values - middle))
-    near = np.clip(values, middle - far, middle + far)
-    near -= near.mean()
-    square = float(near @ near)
-    if not SMALLEST_SQUARE < square < LARGEST_SQUARE:
-        return np.zeros(len(values))
-    return near

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.summaries.blocked import block_rows, blocks_of, column_means
+from fedsdr.summaries.dense_blocks import row_block
 from fedsdr.summaries.slicing import dense_ranks
 
 # Number of weights that are computed at a time.
@@ -14,8 +16,8 @@ BLOCK = 1 << 22
 
 
 def prediction_errors(
-    fitting: tuple[Matrix, NDArray[Any]],
-    held_out: tuple[Matrix, NDArray[Any]],
+    fitting: tuple[Any, NDArray[Any]],
+    held_out: tuple[Any, NDArray[Any]],
     candidates: Sequence[Matrix],
     *,
     discrete: bool,
@@ -27,7 +29,7 @@ def prediction_errors(
     Parameters
     ----------
     fitting, held_out : tuple (X, y)
-        Rows to predict from and rows to predict.
+        Rows to predict from and rows to predict; X may be a sparse matrix.
     candidates : sequence of ndarray of shape (n_features, K)
         Candidate bases; for a basis without columns the mean is predicted.
     discrete : bool
@@ -48,14 +50,20 @@ def prediction_errors(
     """
     known, wanted = as_columns(fitting[1], held_out[1], discrete=discrete)
     # Differences of large numbers lose digits; a shift does not change distances.
-    shift = fitting[0].mean(axis=0)
-    near, far = fitting[0] - shift, held_out[0] - shift
-    return np.array(
-        [
-            reduced_error(near @ basis, far @ basis, known, wanted)
-            for basis in candidates
-        ]
-    )
+    shift = column_means(fitting[0])
+    together = np.hstack(candidates)
+    near, far = (_reduced(X, shift, together) for X, _ in (fitting, held_out))
+    ends = np.cumsum([basis.shape[1] for basis in candidates])[:-1]
+    pairs = zip(np.split(near, ends, 1), np.split(far, ends, 1), strict=True)
+    return np.array([reduced_error(one, two, known, wanted) for one, two in pairs])
+
+
+def _reduced(X: Any, shift: Vector, basis: Matrix) -> Matrix:
+    """Compute reduced variables, a block of rows at a time."""
+    found = np.empty((X.shape[0], basis.shape[1]))
+    for place in blocks_of(X.shape[0], block_rows(X.shape[1])):
+        found[place] = (row_block(X, place) - shift) @ basis
+    return found
 
 
 def reduced_error(near: Matrix, far: Matrix, known: Matrix, wanted: Matrix) -> float:

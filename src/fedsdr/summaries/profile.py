@@ -19,7 +19,7 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
-from fedsdr.summaries.kernels import RankPolynomials
+from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 
 #: Batches of rows, centred and scaled, each with the values of the functions of y.

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.normal_scores import NormalScores, same_scores
+from fedsdr.summaries.blocked import column_means, in_lanes
 from fedsdr.summaries.column_spread import (
     ColumnSpread,
     Powers,
     rescale,
     same_powers,
 )
+from fedsdr.summaries.dense_blocks import largest_values
+from fedsdr.summaries.reading_ahead import read_ahead
 
 Reader = Callable[[], Iterable[tuple[Matrix, NDArray[Any]]]]
+Responses = Callable[[], Iterable[NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +31,7 @@ class _Scan:
     """Values that the first pass computes."""
 
     y: NDArray[Any]
-    mean: Matrix
+    origin: Matrix
     largest: Matrix
 
 
@@ -40,6 +45,13 @@ class Stream:
         Function that returns all batches, starting with the first one, as tuples of X,
         an ndarray of shape (n_batch, n_features), and y, an ndarray of shape
         (n_batch,). Every call must return the same batches.
+    responses : callable without parameters, optional
+        Function that returns the responses of all batches alone. Where a source can
+        read one column without the others, the first sums need one pass over the rows
+        instead of two.
+    ahead : bool, default=False
+        Whether to read the next batch while sums of this one are formed, if there are
+        two threads; one more batch is then held.
 
     Notes
     -----
@@ -50,32 +62,48 @@ class Stream:
     """
 
     read: Reader
+    responses: Responses | None = None
+    ahead: bool = False
     _powers: Powers | None = field(default=None, init=False)
     _spread: ColumnSpread | None = field(default=None, init=False)
+    _measuring: bool = field(default=False, init=False)
     _gaps: tuple[Sequence[int], Matrix] | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False)
     _prints: list[tuple[int, int]] | None = field(default=None, init=False)
     _scanned: _Scan | None = field(default=None, init=False)
+    _ahead: NDArray[Any] | None = field(default=None, init=False)
+    _reached: Matrix = field(default_factory=lambda: np.zeros(1), init=False)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self._scan().y)
+        return len(self.y)
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return len(self._scan().mean)
+        if self._scanned is not None:
+            return len(self._scanned.origin)
+        for X, _ in self.read():
+            return X.shape[1]
+        raise InputError(_NO_ROWS)
 
     @property
     def y(self) -> NDArray[Any]:
         """Responses of all rows."""
-        return self._scan().y
+        if self._scanned is not None or self.responses is None:
+            return self._scan().y
+        if self._ahead is None:
+            found = [y.copy() for y in self.responses()]
+            if not found:
+                raise InputError(_NO_ROWS)
+            self._ahead = np.concatenate(found)
+        return self._ahead
 
     @property
-    def mean(self) -> Matrix:
-        """Mean of every column, up to a rounding error of the size of the column."""
-        return self._scan().mean
+    def origin(self) -> Matrix:
+        """Row near the mean, the mean of a first batch, that rows are read about."""
+        return self._scan().origin
 
     @property
     def largest(self) -> Matrix:
@@ -85,7 +113,10 @@ class Stream:
     @property
     def measured(self) -> ColumnSpread:
         """Spread of the columns as they are read, whatever has been set since."""
-        self._scan()
+        if self._spread is None:
+            # In the same pass as all else, which is repeated if it was made before.
+            self._measuring, self._scanned = True, None
+            self._scan()
         assert self._spread is not None
         return self._spread
 
@@ -98,8 +129,7 @@ class Stream:
             Powers; None for the columns as they are read.
         """
         if not same_powers(powers, self._powers):
-            # The first pass measures the columns.
-            self._scan()
+            assert self.measured is not None
             self._powers, self._scanned = powers, None
 
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
@@ -158,24 +188,39 @@ class Stream:
         return found.ravel()
 
     def centred(self) -> Iterator[tuple[slice, Matrix]]:
-        """Read the rows once, minus the mean of all rows.
+        """Read the rows once, minus the origin.
 
         Yields
         ------
         place : slice
             Row numbers of the batch.
         rows : ndarray of shape (n_batch, n_features)
-            Centred rows of the batch; the caller may overwrite them.
+            Rows of the batch about the origin; the caller may overwrite them.
         """
-        mean, start = self.mean, 0
-        if not np.isfinite(self.largest).all():
-            raise InputError(
-                "X has values that are missing or not finite: leave those rows out or "
-                "fill them in"
-            )
-        for X, _ in self._filled():
+        origin = self.origin
+        for place, X in self.finite():
+            yield place, X - origin
+
+    def finite(self) -> Iterator[tuple[slice, Matrix]]:
+        """Read the rows once, and refuse values that are not finite.
+
+        Yields
+        ------
+        place : slice
+            Row numbers of the batch.
+        rows : ndarray of shape (n_batch, n_features)
+            Rows, with gaps filled and columns scored; they must not be overwritten.
+        """
+        start = 0
+        for X in self.rows() if self._scanned is not None else self._first_pass():
+            # In the first pass, of the rows that have been read.
+            if not np.isfinite(self._reached).all():
+                raise InputError(
+                    "X has values that are missing or not finite: leave those rows out "
+                    "or fill them in"
+                )
             stop = start + len(X)
-            yield slice(start, stop), X - mean
+            yield slice(start, stop), X
             start = stop
 
     def rows(self) -> Iterator[Matrix]:
@@ -191,26 +236,34 @@ class Stream:
 
     def _scan(self) -> _Scan:
         if self._scanned is None:
-            responses: list[NDArray[Any]] = []
-            largest: Any = 0.0
-            total: Any = 0.0
-            for X, y in self._filled():
-                # A view of one column would keep all columns of its batch in memory.
-                responses.append(y.copy())
-                with np.errstate(invalid="ignore", over="ignore"):
-                    total = total + X.sum(axis=0)
-                extremes = np.maximum(X.max(axis=0), -X.min(axis=0))
-                largest = np.maximum(largest, extremes)
-            if not responses:
-                raise InputError("there are no rows to sum")
-            y = np.concatenate(responses)
-            self._scanned = _Scan(y, total / len(y), largest)
+            for _ in self._first_pass():
+                pass
+        assert self._scanned is not None
         return self._scanned
+
+    def _first_pass(self) -> Iterator[Matrix]:
+        """Read the rows once, and keep what later passes need to know of them."""
+        responses: list[NDArray[Any]] = []
+        origin: Matrix | None = None
+        self._reached = np.zeros(1)
+        for X, y in self._filled():
+            # A view of one column would keep all columns of its batch in memory.
+            responses.append(y.copy())
+            origin = column_means(X) if origin is None else origin
+            own = in_lanes(X, partial(_largest_of, X))
+            self._reached = np.maximum(self._reached, np.max(own, axis=0))
+            yield X
+        if origin is None:
+            raise InputError(_NO_ROWS)
+        found = np.concatenate(responses)
+        if self._ahead is not None and not np.array_equal(found, self._ahead):
+            raise InputError(_CHANGED)
+        self._scanned, self._ahead = _Scan(found, origin, self._reached), None
 
     def _rescaled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         known, found = self._spread, None
         for X, y in self._batches():
-            if known is None:
+            if known is None and self._measuring:
                 found = found or ColumnSpread(X.shape[1])
                 found.add(X)
             if known is None or self._powers is None:
@@ -233,10 +286,9 @@ class Stream:
     def _batches(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         """Read the rows, and raise an error if they changed since the first pass."""
         prints: list[tuple[int, int]] = []
-        for X, y in self.read():
-            if len(X) == 0:
-                continue
-            prints.append((len(X), _checksum(X, y)))
+        read = read_ahead(self._printed) if self.ahead else self._printed()
+        for X, y, own in read:
+            prints.append(own)
             if self._prints is not None and (
                 len(prints) > len(self._prints)
                 or prints[-1] != self._prints[len(prints) - 1]
@@ -247,11 +299,22 @@ class Stream:
             raise InputError(_CHANGED)
         self._prints = prints
 
+    def _printed(self) -> Iterator[tuple[Matrix, NDArray[Any], tuple[int, int]]]:
+        for X, y in self.read():
+            if len(X):
+                yield X, y, (len(X), _checksum(X, y))
+
+
+_NO_ROWS = "there are no rows to sum"
 
 _CHANGED = (
     "the rows changed, or came in another order, while they were read: read from a "
     "copy that nobody writes to, and in a query name the order with ORDER BY"
 )
+
+
+def _largest_of(X: Matrix, blocks: Sequence[slice]) -> Matrix:
+    return np.asarray(np.max([largest_values(X[own]) for own in blocks], axis=0))
 
 
 def _checksum(X: Matrix, y: NDArray[Any]) -> int:

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix
-from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
-from fedsdr.summaries.kernels import (
-    RankPolynomials,
-    gram,
-    pair_squares,
-    plain_response,
+from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.summaries.blocked import (
+    SideSums,
+    centred_sums,
+    column_means,
+    side_sums,
 )
+from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
+from fedsdr.summaries.kernels import gram, pair_squares
+from fedsdr.summaries.rank_functions import RankPolynomials, plain_response
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
-from fedsdr.summaries.summary import Summary, centre
+from fedsdr.summaries.summary import Summary
 
 #: Bytes of memory that group means may take.
 MEMORY = 1 << 28
@@ -70,17 +72,33 @@ class RowMoments:
         self.mean = np.zeros(self.n_features)
         self.scatter = np.zeros((self.n_features, self.n_features))
 
-    def add(self, rows: Matrix) -> None:
+    def add(
+        self, rows: Matrix, origin: Vector, sides: Sequence[SideSums] = ()
+    ) -> tuple[Vector, list[Matrix]]:
         """Add rows.
 
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features)
-            Rows to add; the array is overwritten.
+            Rows to add, at least one.
+        origin : ndarray of shape (n_features,)
+            Row that the mean is measured from, the same in every call.
+        sides : sequence of SideSums, default=()
+            Further sums.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_features,)
+            Row that these rows were centred on, minus the origin.
+        sides : list of ndarray
+            Further sums of rows about that row.
         """
-        if len(rows):
-            _, mean = centre(rows, out=rows)
-            self._merge(len(rows), mean, rows.T @ rows)
+        centre = column_means(rows)
+        sums = centred_sums(rows, centre, sides)
+        # The difference of two numbers of one size has no rounding error to speak of.
+        step = centre - origin
+        self._merge(len(rows), step + sums.rest, sums.scatter)
+        return step, sums.sides
 
     def merge(self, other: "RowMoments") -> None:
         """Add the rows of other moments.
@@ -111,37 +129,58 @@ class _Smooth:
         self, ranks: NDArray[np.integer], y: NDArray[Any], n_features: int
     ) -> None:
         self._polynomials = RankPolynomials(np.bincount(ranks))
-        degree = self._polynomials.degree
         self._ranks = ranks
         self._response = plain_response(y)
         self._seen = 0
-        self._product = np.zeros((degree + 1, n_features))
-        self._sums = np.zeros(degree + 1)
-        self._overlap = np.zeros((degree, degree))
+        self._kept: Mask | None = None
+        self._product = np.zeros((self.n_sums, n_features))
+        self._totals = np.zeros(self.n_sums)
 
-    def add(self, rows: Matrix, kept: Mask | slice) -> None:
-        """Add a batch; rows of other parts get weight zero, which avoids a copy."""
-        n_kept = int(kept.sum()) if isinstance(kept, np.ndarray) else len(rows)
-        place = slice(self._seen, self._seen + n_kept)
-        self._seen += n_kept
-        smooth = self._polynomials.at(self._ranks[place])
-        own = np.column_stack([smooth, self._response[place]])
-        functions = np.zeros((len(rows), own.shape[1]))
-        functions[kept] = own
-        self._product += functions.T @ rows
-        self._sums += own.sum(axis=0)
-        self._overlap += smooth.T @ smooth
+    @property
+    def n_sums(self) -> int:
+        """One sum per function, and a last one for the response."""
+        return self._polynomials.degree + 1
+
+    def begin(self, kept: Mask | None) -> None:
+        """Begin a batch, of which some rows belong to the part."""
+        self._kept = kept
+
+    def add(self, place: slice, rows: Matrix, sums: Matrix) -> None:
+        """Add a block of a batch; rows of other parts get weight zero."""
+        sums += self._values(place) @ rows
+
+    def finish(self, n_rows: int, mean: Vector, sums: Matrix) -> None:
+        """Finish a batch: add its sums, of rows about a mean."""
+        totals = self._values(slice(0, n_rows)).sum(axis=1)
+        self._product += sums + np.outer(totals, mean)
+        self._totals += totals
+        self._seen += n_rows if self._kept is None else int(self._kept.sum())
+
+    def _values(self, place: slice) -> Matrix:
+        """Evaluate all functions in a block of the batch, one row per function."""
+        if self._kept is None:
+            own = slice(self._seen + place.start, self._seen + place.stop)
+            return self._at(own)
+        kept = self._kept[place]
+        start = self._seen + int(self._kept[: place.start].sum())
+        values = np.zeros((self.n_sums, len(kept)))
+        values[:, kept] = self._at(slice(start, start + int(kept.sum())))
+        return values
+
+    def _at(self, own: slice) -> Matrix:
+        smooth = self._polynomials.at(self._ranks[own]).T
+        return np.vstack([smooth, self._response[own]])
 
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
         """Return the summary, with rows centred on the mean of their part."""
-        every = self._product - np.outer(self._sums, moments.mean)
-        product = every[:-1]
+        every = self._product - np.outer(self._totals, moments.mean)
+        product, overlap = every[:-1], self._polynomials.overlap
         return Summary(
             moments.n_rows,
             scatter,
             gram(product),
-            freedom=float(np.trace(self._overlap)),
-            freedom_squared=float((self._overlap**2).sum()),
+            freedom=float(np.trace(overlap)),
+            freedom_squared=float((overlap**2).sum()),
             linear=np.sqrt(moments.n_rows) * product.T,
             products=every[-1],
             response_square=float(self._response @ self._response),
@@ -183,13 +222,13 @@ def summarize_parts(
         for number, part in enumerate(parts)
         if part.weights.form == "functions"
     }
-    for place, rows in stream.centred():
+    origin: Vector | None = None
+    for place, rows in stream.finite():
+        origin = column_means(rows) if origin is None else origin
         for number, kernel in smooth.items():
             kept = parts[number].kept
-            kernel.add(rows, slice(None) if kept is None else kept[place])
-        here = cell[place]
-        for number in range(len(moments)):
-            moments[number].add(rows if len(moments) == 1 else rows[here == number])
+            kernel.begin(None if kept is None else kept[place])
+        _add_batch(moments, cell[place], rows, origin, list(smooth.values()))
     merged = [_union(moments, part, cell) for part in parts]
     # Symmetric to the last bit, like the result of `gram`.
     scatters = [(one.scatter + one.scatter.T) / 2 for one in merged]
@@ -216,6 +255,27 @@ def summarize_parts(
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
     return [one.without_rounding(stream.largest) for one in found]
+
+
+def _add_batch(
+    moments: Sequence[RowMoments],
+    cell: NDArray[np.int32],
+    rows: Matrix,
+    origin: Vector,
+    smooth: Sequence[_Smooth],
+) -> None:
+    """Add a batch to the moments of its cells, and to the products of all parts."""
+    if len(moments) == 1:
+        mean, sums = moments[0].add(rows, origin, smooth)
+    else:
+        for number, own in enumerate(moments):
+            inside = cell == number
+            if inside.any():
+                own.add(rows[inside], origin)
+        centre = column_means(rows)
+        mean, sums = centre - origin, side_sums(rows, centre, smooth)
+    for kernel, product in zip(smooth, sums, strict=True):
+        kernel.finish(len(rows), mean, product)
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:
@@ -280,5 +340,6 @@ def reduce_rows(stream: Stream, bases: Sequence[Matrix]) -> list[Matrix]:
     reduced = np.empty((stream.n_rows, together.shape[1]))
     for place, rows in stream.centred():
         reduced[place] = rows @ together
+    reduced -= reduced.mean(axis=0)
     ends = np.cumsum([basis.shape[1] for basis in bases])
     return np.split(reduced, ends[:-1], axis=1)

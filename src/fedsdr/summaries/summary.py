@@ -8,19 +8,18 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.summaries.blocked import centred_sums
 from fedsdr.summaries.column_spread import ROUNDING
-from fedsdr.summaries.inputs import check_rows
-from fedsdr.summaries.kernels import (
-    between_slices,
-    pair_squares,
-    plain_response,
-    rank_polynomials,
-    within_pairs,
-)
+from fedsdr.summaries.dense_blocks import dense_columns, largest_values
+from fedsdr.summaries.inputs import check_rows, finite_means
+from fedsdr.summaries.kernels import gram, pair_squares, within_pairs
+from fedsdr.summaries.rank_functions import plain_response
+from fedsdr.summaries.side_sums import FunctionSums, LabelSums
 from fedsdr.summaries.slicing import (
     Kernel,
     Response,
     Slices,
+    Weights,
     is_discrete,
     read_response,
     weigh,
@@ -320,7 +319,9 @@ def summarize(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        Covariates: numpy, pandas, polars or Arrow; finite numbers.
+        Covariates: numpy, pandas, polars, Arrow or scipy.sparse; finite numbers. Of a
+        sparse matrix only a block of rows is made dense at a time (for `Pairs` all of
+        it), and float32 is summed in float64 without a copy of all of X.
     y : array-like of shape (n_rows,)
         Response. Text, booleans and categories are classes, one slice each; for
         numbers see `response`.
@@ -389,7 +390,7 @@ def summarize(
             f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
         )
     X, y = check_rows(X, y)
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    mean = finite_means(X)
     discrete = is_discrete(y, read_response(response, target))
     weights = weigh(
         y,
@@ -398,36 +399,71 @@ def summarize(
         on_degenerate=on_degenerate,
         site=site,
     )
-    centred, n_rows = centre(X)[0], len(X)
-    # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
-    scatter = centred.T @ centred
-    ranks = weights.ranks
-    if weights.form == "none":
-        found = Summary(n_rows, scatter, np.zeros_like(scatter))
-    elif weights.form == "pairs":
-        between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
-        squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
-        found = Summary(n_rows, scatter, between, freedom_squared=squares)
+    if weights.form == "pairs":
+        found = _from_pairs(X, weights)
     elif weights.form == "functions":
-        functions = rank_polynomials(ranks)
-        overlap, moved = functions.T @ functions, functions.T @ centred
-        own = plain_response(y)
-        found = Summary(
-            n_rows,
-            scatter,
-            moved.T @ moved,
-            freedom=float(np.trace(overlap)),
-            freedom_squared=float((overlap**2).sum()),
-            linear=np.sqrt(n_rows) * moved.T,
-            products=centred.T @ own,
-            response_square=float(own @ own),
-        )
+        found = _from_functions(X, mean, weights, plain_response(y))
     else:
-        between, freedom = between_slices(centred, ranks), float(ranks.max())
-        found = Summary(
-            n_rows, scatter, between, freedom=freedom, freedom_squared=freedom
-        )
-    return found.without_rounding(largest)
+        found = _from_groups(X, mean, weights)
+    return found.without_rounding(_largest_if_near(found, mean, X))
+
+
+def _from_functions(X: Any, mean: Vector, weights: Weights, own: Vector) -> Summary:
+    """Summarise rows with a kernel of functions of y.
+
+    These have the mean zero, so that the rounding error of the mean does not matter to
+    their products with the rows.
+    """
+    functions = FunctionSums(weights.ranks, own)
+    sums, n_rows = centred_sums(X, mean, [functions]), X.shape[0]
+    moved, overlap = sums.sides[0][:-1], functions.polynomials.overlap
+    return Summary(
+        n_rows,
+        sums.scatter,
+        moved.T @ moved,
+        freedom=float(np.trace(overlap)),
+        freedom_squared=float((overlap**2).sum()),
+        linear=np.sqrt(n_rows) * moved.T,
+        products=sums.sides[0][-1],
+        response_square=float(own @ own),
+    )
+
+
+def _from_groups(X: Any, mean: Vector, weights: Weights) -> Summary:
+    """Summarise rows with a kernel of means of groups, or with none."""
+    if weights.form == "none":
+        sums = centred_sums(X, mean)
+        return Summary(X.shape[0], sums.scatter, np.zeros_like(sums.scatter))
+    labels = LabelSums(weights.ranks)
+    sums = centred_sums(X, mean, [labels])
+    roots = np.sqrt(labels.counts)[:, None]
+    between = gram(sums.sides[0] / roots - roots * sums.rest)
+    freedom = float(weights.ranks.max())
+    return Summary(X.shape[0], sums.scatter, between, 1, freedom, freedom)
+
+
+def _from_pairs(X: Any, weights: Weights) -> Summary:
+    rows = dense_columns(X, slice(None))
+    centred, _ = centre(rows, out=rows)
+    scatter, ranks = centred.T @ centred, weights.ranks
+    between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
+    squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
+    return Summary(len(rows), scatter, between, freedom_squared=squares)
+
+
+def _largest_if_near(found: Summary, mean: Vector, X: Any) -> Vector:
+    """Compute the largest value of columns that may be constant up to rounding.
+
+    No value is farther from the mean than the root of the number of rows times the
+    standard deviation, so that most columns need not be looked at; they get zeros.
+    """
+    deviations = np.sqrt(np.diag(found.scatter) / found.n_rows)
+    bound = np.abs(mean) + np.sqrt(found.n_rows) * deviations
+    largest = np.zeros(found.n_features)
+    near = deviations <= 1.01 * ROUNDING * bound
+    if near.any():
+        largest[near] = largest_values(X[:, near])
+    return largest
 
 
 def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:

@@ -9,20 +9,20 @@ from tests.peers.fed_pca.streams import represented
 
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance
-from fedsdr.peers.fed_pca import Privacy, Subspace, noisy_moment, private_update
+from fedsdr.peers.fed_pca import Subspace, UpdatePrivacy, noisy_moment, private_update
 
 
 def test_the_papers_noise_by_hand():
     # 4 d / (eps n) = 0.2; the logarithm is ln(100 / (0.01 * 2.506628)) = 8.291397;
     # sqrt(2) / (n sqrt(eps)) = 0.01.
-    scale = Privacy(2.0, 0.01).noise_scale(100, 10)
+    scale = UpdatePrivacy(2.0, 0.01).noise_scale(100, 10)
     np.testing.assert_allclose(scale, 0.2 * np.sqrt(2 * 8.291397) + 0.01, rtol=1e-6)
 
 
 @pytest.mark.parametrize("noise", ["mod-sulq", "gaussian"])
 def test_noise_is_normal_with_the_stated_deviation_on_every_entry(noise, rng):
     rows = rng.normal(size=(50, 60))
-    privacy = Privacy(1.0, 1e-5, max_norm=2.0, noise=noise)
+    privacy = UpdatePrivacy(1.0, 1e-5, max_norm=2.0, noise=noise)
     clipped = privacy.clip(rows)
     error = noisy_moment(rows, privacy, rng) - clipped.T @ clipped / 50
     scaled = error / privacy.noise_scale(50, 60)
@@ -35,13 +35,13 @@ def test_noise_is_normal_with_the_stated_deviation_on_every_entry(noise, rng):
 
 def test_noise_grows_with_the_square_of_the_longest_row():
     for noise in ("mod-sulq", "gaussian"):
-        one = Privacy(1.0, 1e-5, noise=noise).noise_scale(50, 60)
-        three = Privacy(1.0, 1e-5, max_norm=3.0, noise=noise).noise_scale(50, 60)
+        one = UpdatePrivacy(1.0, 1e-5, noise=noise).noise_scale(50, 60)
+        three = UpdatePrivacy(1.0, 1e-5, max_norm=3.0, noise=noise).noise_scale(50, 60)
         np.testing.assert_allclose(three, 9.0 * one)
 
 
 def test_an_update_is_the_positive_part_of_the_symmetric_noisy_moment(rng):
-    rows, privacy = rng.normal(size=(40, 5)), Privacy(1.0, 1e-5, noise="gaussian")
+    rows, privacy = rng.normal(size=(40, 5)), UpdatePrivacy(1.0, 1e-5, noise="gaussian")
     moment = noisy_moment(rows, privacy, np.random.default_rng(1))
     values, vectors = np.linalg.eigh(moment + moment.T)
     assert values[0] < 0.0 < values[-1]
@@ -58,7 +58,7 @@ def test_an_update_is_the_positive_part_of_the_symmetric_noisy_moment(rng):
 )
 def test_one_row_moves_the_moment_by_no_more_than_its_sensitivity(seed, size, max_norm):
     rng = np.random.default_rng(seed)
-    privacy = Privacy(1.0, 1e-5, max_norm=max_norm)
+    privacy = UpdatePrivacy(1.0, 1e-5, max_norm=max_norm)
     rows = size * rng.normal(size=(6, 3))
     other = rows.copy()
     other[2] = 10.0 ** rng.uniform(-3, 3) * rng.normal(size=3)
@@ -71,7 +71,7 @@ def test_one_row_moves_the_moment_by_no_more_than_its_sensitivity(seed, size, ma
 def test_short_rows_are_left_alone_and_long_ones_keep_their_direction():
     rows = np.array([[0.3, 0.4], [3.0, 4.0], [0.0, 0.0]])
     expected = [[0.3, 0.4], [0.6, 0.8], [0.0, 0.0]]
-    np.testing.assert_allclose(Privacy(1.0, 0.1).clip(rows), expected)
+    np.testing.assert_allclose(UpdatePrivacy(1.0, 0.1).clip(rows), expected)
 
 
 @given(
@@ -89,8 +89,8 @@ def test_both_noises_meet_the_exact_condition_of_the_gaussian_mechanism(
         tail = np.exp(epsilon + norm.logcdf(-near - far))
         return norm.cdf(near - far) - tail
 
-    ours = Privacy(epsilon, delta, noise="gaussian").noise_scale(1, d)
-    papers = Privacy(epsilon, delta).noise_scale(1, d)
+    ours = UpdatePrivacy(epsilon, delta, noise="gaussian").noise_scale(1, d)
+    papers = UpdatePrivacy(epsilon, delta).noise_scale(1, d)
     assert exact_delta(ours) <= delta * (1 + 1e-6)
     assert exact_delta(0.999 * ours) > delta
     assert exact_delta(papers) <= delta
@@ -109,7 +109,7 @@ def test_little_noise_keeps_the_direction_and_much_noise_hides_it(rng):
     exact = np.linalg.svd(rows)[2][0]
     distances = {}
     for epsilon in (1e9, 0.01):
-        privacy = Privacy(epsilon, 1e-6, max_norm=2.0)
+        privacy = UpdatePrivacy(epsilon, 1e-6, max_norm=2.0)
         distances[epsilon] = [
             subspace_distance(
                 private_update(
@@ -135,7 +135,7 @@ def test_less_noise_than_the_papers_finds_the_direction_with_the_same_guarantee(
                     private_update(
                         Subspace.empty(6, 1),
                         rows,
-                        Privacy(1.0, 1e-6, noise=noise),
+                        UpdatePrivacy(1.0, 1e-6, noise=noise),
                         np.random.default_rng(seed),
                     ).basis,
                     exact,
@@ -151,7 +151,7 @@ def test_less_noise_than_the_papers_finds_the_direction_with_the_same_guarantee(
 
 def test_blocks_add_up_with_their_sizes(rng):
     rows = spiked(rng)
-    privacy = Privacy(1e12, 1e-6, max_norm=2.0)
+    privacy = UpdatePrivacy(1e12, 1e-6, max_norm=2.0)
     state = Subspace.empty(6, 6)
     for block in (rows[:100], rows[100:]):
         state = private_update(state, block, privacy, rng)
@@ -173,4 +173,4 @@ def test_blocks_add_up_with_their_sizes(rng):
 )
 def test_privacy_parameters_without_a_guarantee_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        Privacy(**{"epsilon": 1.0, "delta": 1e-6, **options})
+        UpdatePrivacy(**{"epsilon": 1.0, "delta": 1e-6, **options})

@@ -8,16 +8,20 @@ the data (`rank_adaption`), and merges with other sites along a tree (`merging`)
 
 from fedsdr.peers.fed_pca.fed_pca import FedPCA
 from fedsdr.peers.fed_pca.merging import balanced_tree, chain_tree, merge, merge_tree
-from fedsdr.peers.fed_pca.private_updates import Privacy, noisy_moment, private_update
+from fedsdr.peers.fed_pca.private_updates import (
+    UpdatePrivacy,
+    noisy_moment,
+    private_update,
+)
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace
 from fedsdr.peers.fed_pca.updating import update
 
 __all__ = [
     "FedPCA",
-    "Privacy",
     "RankAdaption",
     "Subspace",
+    "UpdatePrivacy",
     "balanced_tree",
     "chain_tree",
     "merge",

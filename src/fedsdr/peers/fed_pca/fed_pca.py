@@ -57,7 +57,7 @@ class FedPCA(Components):
         Private mode: longer rows are scaled down to this norm.
     noise : {"mod-sulq", "gaussian"}, default="mod-sulq"
         Private mode: the paper's amount of noise, or the smallest with the same
-        guarantee, see `fedsdr.peers.fed_pca.Privacy`.
+        guarantee, see `fedsdr.peers.fed_pca.UpdatePrivacy`.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the noise of the private mode; nothing else is random.
 

@@ -18,7 +18,7 @@ LARGEST_DELTA = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Privacy:
+class UpdatePrivacy:
     r"""How much noise hides a row.
 
     Parameters
@@ -109,7 +109,7 @@ class Privacy:
 
 
 def noisy_moment(
-    rows: Matrix, privacy: Privacy, generator: np.random.Generator
+    rows: Matrix, privacy: UpdatePrivacy, generator: np.random.Generator
 ) -> Matrix:
     """Compute the second moment of a block, with noise on every entry.
 
@@ -117,7 +117,7 @@ def noisy_moment(
     ----------
     rows : ndarray of shape (n_rows, n_features)
         The block.
-    privacy : Privacy
+    privacy : UpdatePrivacy
         How much noise.
     generator : numpy.random.Generator
         Must not be known to whoever sees the result.
@@ -137,7 +137,7 @@ def noisy_moment(
 def private_update(
     state: Subspace,
     rows: Matrix,
-    privacy: Privacy,
+    privacy: UpdatePrivacy,
     generator: np.random.Generator,
     *,
     forgetting: float = 1.0,
@@ -153,7 +153,7 @@ def private_update(
         Of the blocks before, each perturbed.
     rows : ndarray of shape (n_rows, n_features)
         The block, not centred; the more rows, the less noise.
-    privacy : Privacy
+    privacy : UpdatePrivacy
         How much noise.
     generator : numpy.random.Generator
         Must go on from block to block: noise used twice can be taken out.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedsdr.estimators.checks import check_choice, check_flag, check_number
 from fedsdr.exceptions import InputError
 from fedsdr.peers.fed_pca.merging import balanced_tree, chain_tree, merge_tree
-from fedsdr.peers.fed_pca.private_updates import Privacy, private_update
+from fedsdr.peers.fed_pca.private_updates import UpdatePrivacy, private_update
 from fedsdr.peers.fed_pca.rank_adaption import RankAdaption
 from fedsdr.peers.fed_pca.subspace import Subspace
 from fedsdr.peers.fed_pca.updating import update
@@ -44,7 +44,7 @@ class StreamSettings:
         From the labels of sites to nested pairs of them.
     adaption : RankAdaption or None
         Lets ranks follow the data.
-    privacy : Privacy or None
+    privacy : UpdatePrivacy or None
         Noise, if any.
     """
 
@@ -55,7 +55,7 @@ class StreamSettings:
     forgetting: float
     tree: Callable[[list[Hashable]], Any]
     adaption: RankAdaption | None
-    privacy: Privacy | None
+    privacy: UpdatePrivacy | None
 
     def read(
         self,
@@ -184,10 +184,10 @@ def _check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_privacy(p: Any) -> Privacy:
+def _check_privacy(p: Any) -> UpdatePrivacy:
     if p.center is not False:
         raise InputError(
             "private mode cannot centre, since the mean is not private: subtract a "
             "centre known from elsewhere and set center=False"
         )
-    return Privacy(p.epsilon, p.delta, p.max_norm, p.noise)
+    return UpdatePrivacy(p.epsilon, p.delta, p.max_norm, p.noise)

@@ -2,12 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError
 from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import MomentsOf
+from fedsdr.questions import MomentsOf, PrivateMoments, Question
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
@@ -78,7 +79,11 @@ class AgreedStudy:
     def variables(self) -> Variables:
         """What is known about the data before anything is asked."""
         return Variables(
-            self.columns, self.terms.discrete, self.imputed, self.terms.strict
+            self.columns,
+            self.terms.discrete,
+            self.imputed,
+            self.terms.strict,
+            self.terms.honest,
         )
 
     @property
@@ -112,6 +117,12 @@ class AgreedStudy:
             "g": len(self.imputed),
             "words": self.ring.words,
         }
+
+    @property
+    def spends(self) -> tuple[float, float] | None:
+        """Epsilon and delta of the study; None if its sums have no noise."""
+        privacy = self.terms.privacy
+        return None if privacy is None else (privacy.epsilon, privacy.delta)
 
     def subject(self, statistic: str, question: bytes) -> str:
         """Digest everything that decides which numbers a site would compute.
@@ -147,10 +158,19 @@ class AgreedStudy:
         Returns
         -------
         Release
-            Moments over all sites; the exact question is not known yet.
+            First sum over all sites; the exact question is not known yet.
         """
-        n_values = MomentsOf(self.terms).n_values
-        return Release(self.digest, "moments", None, self.sites, n_values)
+        asked: Question[Any] = MomentsOf(self.terms)
+        if self.terms.privacy is not None:
+            asked = PrivateMoments(self.terms)
+        return Release(
+            self.digest,
+            asked.name,
+            None,
+            self.sites,
+            asked.n_values,
+            spends=self.spends,
+        )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
         """Count what disclosure rules need to know about the rows of a site.

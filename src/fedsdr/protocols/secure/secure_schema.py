@@ -176,6 +176,7 @@ SECURE = Schema(
                     "profile",
                     "remainder",
                     "agreement",
+                    "private",
                 ),
             ),
             FieldSpec(
@@ -260,7 +261,9 @@ SECURE = Schema(
                 "four numbers of how many directions the site uses, and of every "
                 "column its skewness and products of its square with functions of y; "
                 "for powers: of each column the whole number nearest to log2 of its "
-                "standard deviation, and 1 unless it is constant",
+                "standard deviation, and 1 unless it is constant; for private: the "
+                "upper triangle of the sum of w w' over bounded rows w, with discrete "
+                "Gaussian noise of this site, and 1",
                 "coordinator, as noise; of the x_i it can read the sum",
                 ("n_values", "words"),
                 "<u8",

@@ -136,7 +136,9 @@ class SecureSite:
         )
         self._agreed = True
         study = self._study
-        wide = needs_powers(self._rows, len(study.sites), study.ring)
+        # Ranges say how large numbers are, and noise must not be avoided here.
+        private = study.terms.privacy is not None
+        wide = not private and needs_powers(self._rows, len(study.sites), study.ring)
         return {"is_wide": True} if wide else {}
 
     def _keys(self, payload: Payload) -> Payload:
@@ -160,6 +162,7 @@ class SecureSite:
             subject,
             round=name,
             n_questions=self._study.terms.n_questions(statistic),
+            spends=self._study.spends,
         )
         reply = asdict(party.keys())
         self._used.add(name)

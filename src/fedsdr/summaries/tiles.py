@@ -1,0 +1,126 @@
+"""Columns of X, a few at a time: for sums that need no pair of all columns.
+
+X is an array of float64 or float32, or a sparse matrix of scipy; only a tile of it is
+ever dense, centred and in float64.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fedsdr.arrays import Matrix, Vector
+from fedsdr.blas_threads import allowed_threads, single_threaded_blas
+from fedsdr.summaries.blocked import MANY, blocks_of
+from fedsdr.summaries.dense_blocks import dense_columns
+
+#: Numbers of a tile: few enough for a processor's cache.
+TILE = 1 << 17
+# Columns of a tile, at least, so that rows are not read number by number.
+NARROWEST = 16
+
+Found = TypeVar("Found")
+
+
+def tile_columns(n_rows: int) -> int:
+    """Return the number of columns of a tile.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    int
+        At least 16.
+    """
+    return max(TILE // max(n_rows, 1), NARROWEST)
+
+
+def column_tiles(X: Any) -> Iterator[tuple[slice, Matrix]]:
+    """Read all columns once, a tile at a time.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows; of sparse matrices, compressed columns are the fastest.
+
+    Yields
+    ------
+    place : slice
+        Columns of the tile.
+    rows : ndarray of shape (n_rows, n_tile)
+        All rows of these columns, centred; the caller may overwrite them.
+    """
+    for place in blocks_of(X.shape[1], tile_columns(X.shape[0])):
+        yield place, _centred(X, place)
+
+
+def map_tiles(X: Any, form: Callable[[slice, Matrix], Found]) -> list[Found]:
+    """Apply a function to every tile, in threads if there are many numbers.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+    form : callable
+        From the columns and the centred rows of a tile to anything.
+
+    Returns
+    -------
+    list
+        What it returned, in the order of the columns.
+    """
+    places = list(blocks_of(X.shape[1], tile_columns(X.shape[0])))
+    many = len(places) > 1 and X.shape[0] * X.shape[1] >= MANY
+    threads = allowed_threads() if many else 1
+    if threads == 1:
+        return [form(place, _centred(X, place)) for place in places]
+    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda place: form(place, _centred(X, place)), places))
+
+
+def column_squares(X: Any) -> Vector:
+    """Compute the sum of squares of every column about its mean.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Diagonal of the scatter matrix.
+    """
+    return np.concatenate(
+        map_tiles(X, lambda _, rows: np.einsum("ij,ij->j", rows, rows))
+    )
+
+
+def products_with(X: Any, values: Matrix) -> Matrix:
+    r"""Compute :math:`X_c' V` for all columns, which are centred.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+    values : ndarray of shape (n_rows, n_values)
+        V: functions of y, or some columns from `dense_columns`, centred.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_values)
+        Products.
+    """
+    return np.vstack(map_tiles(X, lambda _, rows: rows.T @ values))
+
+
+def _centred(X: Any, place: slice) -> Matrix:
+    """Copy a tile and centre it, twice, as `fedsdr.summaries.summary.centre`."""
+    rows = dense_columns(X, place)
+    for _ in range(2):
+        rows -= rows.mean(axis=0)
+    return rows
