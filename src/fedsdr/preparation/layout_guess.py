@@ -18,6 +18,9 @@ from fedsdr.preparation.notation_guess import MARKS, guess_notation
 #: Lines that are looked at.
 LINES = 500
 
+#: Entries that are looked at, unless 20 lines have more.
+ENTRIES = 100_000
+
 #: Separators that are tried, the more telling ones first.
 _TRIED = (";", "\t", "|", ",")
 
@@ -64,7 +67,9 @@ def guess_format(path: Path, form: TextFormat, given: frozenset[str]) -> TextFor
     filled = [row for row in rows if any(field.strip() for field in row)]
     if not form.names:
         form, filled = _find_names(path, form, filled, given)
-    entries = (field for row in filled for field in row)
+    # Wide files show in a few rows how they write numbers.
+    most = max(20, ENTRIES // max(map(len, filled), default=1))
+    entries = (field for row in filled[:most] for field in row)
     return guess_notation(entries, form, given)
 
 
