@@ -1,7 +1,7 @@
 """Check a site before a study: its data, and the rules that its sums would break."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
+from fedsdr.study.value_summary import ValueSummary
 
 #: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
 RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
@@ -48,6 +49,8 @@ class DryRun:
     violations : tuple of Violation or None
         Rules that the sums would break; None if the data do not fit the study, so that
         there are no sums.
+    summaries : dict of str to ValueSummary
+        Values of the columns of numbers, for the steward's eyes only.
     """
 
     site: SiteFile
@@ -55,6 +58,7 @@ class DryRun:
     profile: ColumnProfile
     problems: tuple[str, ...]
     violations: tuple[Violation, ...] | None
+    summaries: dict[str, ValueSummary] = field(default_factory=dict, repr=False)
 
     @property
     def ready(self) -> bool:
@@ -85,9 +89,9 @@ def dry_run(site_file: str | Path) -> DryRun:
     check_identity(site, study, Identity.load(site.at(site.identity)))
     data = SiteData(site, study)
     profile = data.profile()
-    problems = profile.problems()
+    problems, summaries = profile.problems(), data.summaries()
     if problems:
-        return DryRun(site, study, profile, tuple(problems), None)
+        return DryRun(site, study, profile, tuple(problems), None, summaries)
     # Only counts of the folds matter here, not which rows they hold.
     rows = data.rows(np.random.default_rng(0))
     agreed = study.to_study()
@@ -106,7 +110,7 @@ def dry_run(site_file: str | Path) -> DryRun:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, profile, tuple(problems), tuple(violations))
+    return DryRun(site, study, profile, tuple(problems), tuple(violations), summaries)
 
 
 def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
