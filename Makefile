@@ -19,8 +19,8 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-summaries bench-federation bench-scale bench-columns bench-growth bench-privacy \
-	designs alarms dist walk reproduce clean
+	bench-secure-sum bench-summaries bench-federation bench-scale bench-columns bench-fits bench-growth \
+	bench-privacy designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -89,6 +89,9 @@ bench-columns: $(VENV)/.dev ## solve and certify from columns, up to 100,000 var
 
 bench-privacy: $(VENV)/.dev ## fits with differential privacy, their noise, and attacks
 	$(BIN)/python -m benchmarks.privacy $(ARGS)
+
+bench-fits: $(VENV)/.dev ## default fits of many columns, genes, and a lasso beside them
+	$(BIN)/python -m benchmarks.fits $(ARGS)
 
 bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 	$(BIN)/python -m benchmarks.growth $(ARGS)

@@ -188,8 +188,8 @@ def weighted_basis(y: np.ndarray, degree: int = 12) -> np.ndarray:
     return basis * np.sqrt(np.exp(-np.arange(degree) / 3))
 
 
-def read_genes(name: str, width: int, sites: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read a gene expression set, draw sites, and slice by class."""
+def read_expression(name: str, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read a gene expression set: the first columns, or all, and the classes."""
     if "FEDSDR_DATA" not in os.environ:
         raise SystemExit(
             "FEDSDR_DATA does not name the folder of the public data sets: name it, or "
@@ -198,9 +198,13 @@ def read_genes(name: str, width: int, sites: int) -> tuple[np.ndarray, np.ndarra
     folder = Path(os.environ["FEDSDR_DATA"]) / "genes"
     with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
         table = list(csv.reader(file))[1:]
-    y = np.array([line[0] for line in table])
     X = np.array([line[1:] for line in table], dtype=np.float64)
-    X = X[:, : width or X.shape[1]]
+    return X[:, : width or X.shape[1]], np.array([line[0] for line in table])
+
+
+def read_genes(name: str, width: int, sites: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read a gene expression set, draw sites, and slice by class."""
+    X, y = read_expression(name, width)
     site = np.random.default_rng(0).permutation(len(y)) % sites
     rows, bases = [], []
     for label in range(sites):

@@ -19,7 +19,7 @@ from fedsdr.extras import EXTRAS, require
 
 REFUSED = (
     *("pyarrow", "pydantic", "cryptography", "msgpack", "nvflare", "matplotlib"),
-    *("psutil", "adbc_driver_postgresql", "adbc_driver_manager", "polars"),
+    *("psutil", "adbc_driver_postgresql", "adbc_driver_manager", "polars", "openpyxl"),
 )
 
 GUARD = f"""
@@ -66,6 +66,7 @@ def folder_with_rows(tmp_path_factory) -> Path:
     frame["y"] = frame["a"] - frame["b"] + 0.2 * rng.normal(size=300)
     frame.to_csv(folder / "rows.csv", index=False)
     frame.to_parquet(folder / "rows.parquet")
+    frame.to_excel(folder / "rows.xlsx", index=False)
     (folder / "study.toml").write_text("")
     (folder / "site.toml").write_text("")
     return folder
@@ -92,7 +93,9 @@ def test_estimators_fit() -> None:
     assert (code, errors) == (0, "")
 
 
-@pytest.mark.parametrize("room", ["fedsdr.estimators", "fedsdr.cli", "fedsdr.datasets"])
+@pytest.mark.parametrize(
+    "room", ["fedsdr.estimators", "fedsdr.cli", "fedsdr.datasets", "fedsdr.preparation"]
+)
 def test_rooms_are_imported(room) -> None:
     assert python(f"import {room}; from fedsdr import *") == (0, "", "")
 
@@ -124,6 +127,7 @@ def test_the_demonstration_falls_back_to_one_process(tmp_path) -> None:
     ("arguments", "extra"),
     [
         (["fit", "rows.parquet", "--target", "y"], "arrow"),
+        (["fit", "rows.xlsx", "--target", "y"], "excel"),
         (["study", "check", "study.toml"], "secure"),
         (["study", "init", "--out", "new.toml"], "secure"),
         (["study", "simulate", "study.toml", "site.toml"], "secure"),
@@ -141,7 +145,7 @@ def test_commands_name_the_extra_that_they_need(arguments, extra, folder) -> Non
     assert f"needs the extra '{extra}': pip install 'fedsdr[{extra}]'" in errors
     assert len(errors.splitlines()) == 1
     assert sorted(path.name for path in folder.iterdir()) == [
-        *("rows.csv", "rows.parquet", "site.toml", "study.toml")
+        *("rows.csv", "rows.parquet", "rows.xlsx", "site.toml", "study.toml")
     ]
 
 

@@ -17,7 +17,7 @@ from fedsdr.exceptions import (
 from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from fedsdr import datasets, downstream, method, metrics, simulate
+    from fedsdr import datasets, downstream, method, metrics, preparation, simulate
     from fedsdr.estimators import SIR, SSIR, FedSSIR
     from fedsdr.exceptions import ConvergenceWarning
     from fedsdr.method import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Rooms of the package that users need; they are imported when they are used.
-_ROOMS = ("datasets", "downstream", "method", "metrics", "simulate")
+_ROOMS = ("datasets", "downstream", "method", "metrics", "preparation", "simulate")
 
 _HOMES = {
     "Auto": "fedsdr.method",
@@ -106,6 +106,7 @@ __all__ = [
     "downstream",
     "method",
     "metrics",
+    "preparation",
     "simulate",
 ]
 

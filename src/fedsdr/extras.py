@@ -12,6 +12,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "arrow": _ARROW,
     "secure": _SECURE,
     "federation": (*_SECURE, *_ARROW, "nvflare", "psutil"),
+    "excel": ("openpyxl",),
     "plots": ("matplotlib",),
     "privacy": ("dp_accounting",),
     # Matplotlib belongs to it as well, but experiments run without pictures.

@@ -161,6 +161,17 @@ RULES: dict[str, tuple[type, ...]] = {
 #: Largest number of profiles of the second stage, in all and for one direction.
 MOST_PROFILES, MOST_STEPS = 40, 6
 
+#: Columns that are candidates for the selection at first, where there are many, and
+#: columns at most that become candidates or are asked for.
+N_CANDIDATES, MOST_COLUMNS = 200, 300
+
+#: Times that sums of candidates, and of columns, may be asked for; so many columns at a
+#: time that they are at most `MOST_COLUMNS` in all.
+MOST_BLOCKS, MOST_ASKED = 3, 12
+
+#: Columns up to which rules that need all pairs of columns may be used.
+MOST_DENSE = 5000
+
 #: What columns may be replaced by.
 SCORES = ("none", "normal")
 
@@ -247,6 +258,9 @@ class Terms:
         What is promised to every row; sites then answer one question only, with noise.
     honest : int, default=1
         Number of sites whose noise alone must be enough.
+    max_columns : int, default=0
+        Largest number of columns of which sums with other columns are asked for; 0 if
+        sums of all pairs of columns are.
     """
 
     n_features: int
@@ -261,6 +275,12 @@ class Terms:
     scored: bool = False
     privacy: Privacy | None = None
     honest: int = 1
+    max_columns: int = 0
+
+    @property
+    def columns_at_once(self) -> int:
+        """Largest number of columns that one question asks for."""
+        return self.max_columns // MOST_ASKED
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -288,9 +308,15 @@ class Terms:
         Returns
         -------
         int
-            1, except for profiles, which are asked for while directions improve.
+            1, except for profiles, which are asked for while directions improve, and
+            for sums of columns, which are asked for while variables enter.
         """
-        return self.max_profiles if statistic == "profile" else 1
+        several = {
+            "profile": self.max_profiles,
+            "block": MOST_BLOCKS,
+            "columns": MOST_ASKED,
+        }
+        return several.get(statistic, 1)
 
     def to_payload(self) -> dict[str, Any]:
         """Write the terms as plain values, for the digest of a study.
@@ -345,6 +371,14 @@ class Method:
     privacy : Privacy or None, default=None
         Differential privacy: rows are shortened to declared bounds and sites add noise
         to one sum, from which everything is estimated. None for exact sums.
+    dense_limit : int, default=300
+        Number of columns up to which sums of all pairs of columns are formed. With
+        more, variables are selected among candidates, and the solution is proved on all
+        variables from a few columns. Rules and kernels that need all pairs
+        (`Moments`, `HoldOut`, `Votes`, `Pairs`) use them up to 5,000 columns.
+    max_seconds : float, default=15
+        Time limit of that proof, less what the selection among candidates took. When it
+        is reached, a `ConvergenceWarning` has the best bound so far.
 
     Notes
     -----
@@ -361,6 +395,8 @@ class Method:
     scores: str = "none"
     response: str = "auto"
     privacy: Privacy | None = None
+    dense_limit: int = 300
+    max_seconds: float = 15.0
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -400,7 +436,30 @@ class Method:
             scored=self.scores == "normal",
             privacy=self.privacy,
             honest=variables.honest,
+            max_columns=MOST_COLUMNS if self._from_columns(variables) else 0,
         )
+
+    def _from_columns(self, variables: Variables) -> bool:
+        """Return whether no sums of all pairs of columns are formed."""
+        n_features = len(variables.names)
+        if n_features <= self.dense_limit or self.privacy is not None:
+            return False
+        needs = [
+            f"{name}={rule_text(rule)!r}"
+            for name, rule, kinds in (
+                ("penalty", self.penalty, (Moments, HoldOut)),
+                ("n_directions", self.n_directions, (Votes,)),
+                ("kernel", self.kernel, (Pairs,)),
+            )
+            if isinstance(rule, kinds)
+        ]
+        if needs and n_features > MOST_DENSE:
+            raise InputError(
+                f"{' and '.join(needs)} needs sums of all pairs of {n_features} "
+                f"columns, which are formed for up to {MOST_DENSE} columns: use "
+                "another rule, or fewer columns"
+            )
+        return not needs
 
     @property
     def whitens_by_site(self) -> bool:
@@ -513,6 +572,14 @@ def read_parameter(name: str, value: Any) -> Any:
         return read_response(value)
     if name == "privacy":
         return read_privacy(value)
+    if name == "dense_limit":
+        if not (_is_number(value, Integral) and value >= 0):
+            raise InputError(f"dense_limit must be a whole number, got {value!r}")
+        return int(value)
+    if name == "max_seconds":
+        if not (_is_number(value, Real) and 0.0 < value < math.inf):
+            raise InputError(f"max_seconds must be a positive number, got {value!r}")
+        return float(value)
     return _share("tol", value)
 
 

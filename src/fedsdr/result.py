@@ -74,6 +74,11 @@ class Result:
     at_limit : bool
         Whether all directions that were considered were accepted, so that there may be
         more of them.
+    n_certified : int
+        Number of variables among which the solution is proved to be optimal up to the
+        tolerance: all of them where `converged`, else the candidates; 0 if sums of all
+        pairs of columns were formed. The bound and the gap are always those for all
+        variables.
     """
 
     feature_names: tuple[str, ...]
@@ -96,6 +101,7 @@ class Result:
     scores: NormalScores | None = None
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     at_limit: bool = False
+    n_certified: int = 0
 
     @property
     def found_nothing(self) -> bool:
@@ -248,7 +254,7 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         # A reader of version 0.2 does not know these fields.
-        for name in ("scores", "stand_ins", "at_limit"):
+        for name in ("scores", "stand_ins", "at_limit", "n_certified"):
             if not fields[name]:
                 del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)

@@ -42,6 +42,7 @@ from fedsdr.questions import (
     ColumnFrame,
     ColumnPowers,
     ColumnShapes,
+    DiagonalsOf,
     GapTotals,
     MomentsOf,
     MomentSums,
@@ -51,7 +52,15 @@ from fedsdr.questions import (
     ask_sites,
 )
 from fedsdr.result import Result
-from fedsdr.selection import Evidence, Selection, raise_penalty, select
+from fedsdr.selection import (
+    Evidence,
+    Selection,
+    Wide,
+    gather_wide,
+    raise_penalty,
+    select,
+    select_on_candidates,
+)
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
 
@@ -71,11 +80,14 @@ class Gathered:
         Sums over the usable columns, divided by their scale.
     frame : ColumnFrame
         Columns behind them: how they were prepared, which are usable, and their scale.
+    wide : Wide, optional
+        Sums of many columns, of which `evidence` and `frame` are the candidates.
     """
 
     variables: Variables
     evidence: Evidence
     frame: ColumnFrame
+    wide: Wide | None = None
 
 
 def run(
@@ -102,7 +114,13 @@ def run(
     """
     generator = np.random.default_rng(0) if generator is None else generator
     if method.privacy is None:
-        stages = _stages(adder.variables, method, generator, wide=adder.is_wide)
+        stages = _stages(
+            adder.variables,
+            method,
+            generator,
+            wide=adder.is_wide,
+            rows_here=adder.holds_rows,
+        )
     else:
         stages = _private_stages(adder.variables, method, generator)
     with single_threaded_blas():
@@ -110,11 +128,22 @@ def run(
 
 
 def _stages(
-    variables: Variables, method: Method, generator: np.random.Generator, *, wide: bool
+    variables: Variables,
+    method: Method,
+    generator: np.random.Generator,
+    *,
+    wide: bool,
+    rows_here: bool,
 ) -> Asking[Result]:
     """Go through all stages; what is yielded are questions to the sites."""
     gathered = yield from gather(variables, method, wide=wide)
-    selection = yield from select(gathered.evidence, method, generator)
+    if gathered.wide is None:
+        selection = yield from select(gathered.evidence, method, generator)
+    else:
+        known, selection = yield from select_on_candidates(
+            gathered.wide, method, generator, rows_here=rows_here
+        )
+        gathered = _on_candidates(variables, known)
     found = yield from estimate(gathered, method, selection)
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):
@@ -194,16 +223,15 @@ def gather(
             variables, terms, standardize=method.standardize
         )
     settings = yield from _agree_on_settings(terms, variables.filled_places, powers)
+    if terms.max_columns:
+        diagonals = yield DiagonalsOf(terms, settings)
+        frame = _frame(terms, settings, diagonals.sigma, standardize=method.standardize)
+        found = yield from gather_wide(frame, diagonals)
+        return _on_candidates(variables, found)
     sums: MomentSums = yield MomentsOf(terms, settings)
     variances = np.diag(sums.parts["total"].sigma)
-    # Sites send zeros for a column that is constant up to rounding.
-    usable = variances > 0.0
-    if not usable.any():
-        raise InputError(
-            "every column of X is constant at every site: there is nothing to reduce"
-        )
-    scale = np.where(usable & method.standardize, np.sqrt(variances), 1.0)
-    frame = ColumnFrame(terms, settings, usable, scale)
+    frame = _frame(terms, settings, variances, standardize=method.standardize)
+    usable, scale = frame.usable, frame.scale
     scaled = {
         name: part.subset(usable).scaled(scale[usable])
         for name, part in sums.parts.items()
@@ -220,6 +248,25 @@ def gather(
         errors=frame.errors_of if terms.validation_fraction else None,
     )
     return Gathered(variables, evidence, frame)
+
+
+def _frame(
+    terms: Terms, settings: RowSettings, variances: Vector, *, standardize: bool
+) -> ColumnFrame:
+    """Find the usable columns, and their scale."""
+    # Sites send zeros for a column that is constant up to rounding.
+    usable = variances > 0.0
+    if not usable.any():
+        raise InputError(
+            "every column of X is constant at every site: there is nothing to reduce"
+        )
+    scale = np.where(usable & standardize, np.sqrt(variances), 1.0)
+    return ColumnFrame(terms, settings, usable, scale)
+
+
+def _on_candidates(variables: Variables, wide: Wide) -> Gathered:
+    """Go on with the candidates as if they were all columns."""
+    return Gathered(variables, Evidence(wide.total), wide.candidate_frame, wide)
 
 
 def agree_on_powers(
@@ -440,6 +487,7 @@ def report(
         provenance=provenance(),
         weak=weak,
         at_limit=found.at_limit,
+        n_certified=0 if gathered.wide is None else solution.n_certified,
         scores=scores,
         stand_ins={} if weak else _stand_ins(gathered, selection, found),
     )

@@ -145,7 +145,8 @@ def expect_one_line(outcome, *words: str) -> None:
             ("patients.csv", "--target", "y", "--site-column", "hopsital"),
             "did you mean 'hospital'?",
         ),
-        (("patients.csv", "--target", "y"), "not numbers: hospital"),
+        (("patients.csv", "--target", "y +"), "at position 4"),
+        (("patients.csv",), "name it with --target"),
         (
             ("patients.csv", *MEANT, "--out", "no/such/folder/r.json"),
             "no/such/folder does not exist",
@@ -160,7 +161,52 @@ def test_mistakes_are_one_line(run, csv, words, expected) -> None:
 def test_missing_values_are_one_line(run, hospitals, tmp_path) -> None:
     hospitals.loc[:4, "lab2"] = np.nan
     hospitals.to_csv(tmp_path / "gaps.csv", index=False)
-    expect_one_line(run("fit", "gaps.csv", *MEANT), "lab2 (5) of 400 rows")
+    refused = run("fit", "gaps.csv", *MEANT, "--missing", "refuse")
+    expect_one_line(refused, "lab2 (5) of 400 rows", "--missing mean")
+    filled = run("fit", "gaps.csv", *MEANT)
+    assert "5 gap(s) in 1 column(s) were filled with the mean" in filled.stderr
+    dropped = run("fit", "gaps.csv", *MEANT, "--missing", "drop", "--json")
+    assert Result.from_json(dropped.stdout).n_rows == 395
+
+
+def test_results_are_not_overwritten(run, csv, tmp_path) -> None:
+    run("fit", csv, *MEANT)
+    first = (tmp_path / "result.json").read_text()
+    outcome = run("fit", csv, *MEANT, "--penalty", 0.05)
+    assert "result.json existed, and was kept as result.1.json" in outcome.stderr
+    assert (tmp_path / "result.1.json").read_text() == first
+    assert (tmp_path / "result.json").read_text() != first
+
+
+def test_a_schema_is_written_edited_and_used(run, csv, tmp_path) -> None:
+    outcome = run("schema", csv, *MEANT)
+    assert outcome.exit_code == 0
+    path = tmp_path / "schema.toml"
+    text = path.read_text()
+    plain = run("fit", csv, *MEANT, "--json").stdout
+    again = run("fit", csv, "--schema", "schema.toml", "--json").stdout
+    first, second = Result.from_json(plain), Result.from_json(again)
+    assert first.settings["preparation"] == second.settings["preparation"]
+    np.testing.assert_array_equal(first.directions, second.directions)
+    path.write_text(
+        text.replace('"lab2" = { type = "number"', '"lab2" = { type = "id"')
+    )
+    third = Result.from_json(run("fit", csv, "--schema", path, "--json").stdout)
+    assert "lab2" not in third.feature_names
+    path.write_text(text.replace('type = "number"', 'typ = "number"', 1))
+    expect_one_line(run("fit", csv, "--schema", path), "schema.toml", "'typ'")
+
+
+def test_several_files_are_several_sites(run, hospitals, tmp_path) -> None:
+    for name, rows in hospitals.groupby("hospital"):
+        rows.drop(columns="hospital").to_csv(tmp_path / f"part.{name}.csv", index=False)
+    together = Result.from_json(
+        run("fit", *sorted(tmp_path.glob("part.*")), "--target", "y", "--json").stdout
+    )
+    hospitals.sort_values("hospital", kind="stable").to_csv("all.csv", index=False)
+    one = Result.from_json(run("fit", "all.csv", *MEANT, "--json").stdout)
+    assert together.n_sites == 4
+    np.testing.assert_allclose(together.directions, one.directions, atol=1e-12)
 
 
 def test_a_constant_response_is_one_line(run, hospitals, tmp_path) -> None:

@@ -8,9 +8,9 @@ from tests.selection.pooled import pooled, site_summaries
 from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.estimation.directions import (
     ADDITIONS,
-    _gain_of_noise,
     _gains,
     add_missed_variables,
+    gain_of_noise,
 )
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance
@@ -125,7 +125,7 @@ def test_gains_of_noise_are_as_large_as_said(kernel) -> None:
     for seed in range(8):
         total = pooled(3, seed, kernel)
         _, gains, values = _gains(total, np.arange(5), 2)
-        beyond.append((gains > _gain_of_noise(total, values, 6.0)).sum())
+        beyond.append((gains > gain_of_noise(total, values, 6.0)).sum())
     assert 2.0 < np.mean(beyond) <= 6.0
 
 

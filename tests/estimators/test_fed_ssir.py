@@ -99,7 +99,7 @@ def test_the_second_stage_is_a_fit_from_sums(seed, n_sites):
 
     class Adder:
         variables = Variables(tuple(f"x{j}" for j in range(8)))
-        is_wide = False
+        is_wide = holds_rows = False
 
         def __call__(self, question):
             parts = [question.pack(question.compute(rows)) for rows in own]

@@ -148,7 +148,7 @@ def test_a_bad_value_under_a_former_name_is_refused() -> None:
         (FedSSIR, "standardise", "did you mean 'standardize'?"),
         (SSIR, "kernal", "did you mean 'kernel'?"),
         (SIR, "kernels", "did you mean 'kernel'?"),
-        (FedSSIR, "gamma", "it has kernel, n_directions, penalty, "),
+        (FedSSIR, "gamma", "it has dense_limit, kernel, max_seconds, "),
         (SIR, "n_folds", "it has kernel, n_directions"),
         (SIR, "penalty", "it has kernel, n_directions"),
         (SSIR, "protocol", "it has kernel, n_directions"),

@@ -165,7 +165,10 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
                 'penalty = "holdout(min_ratio=0.1)"'
             ),
         ),
-        (column(type="text"), "columns.age.type: must be 'number' or 'category'"),
+        (
+            column(type="text"),
+            "columns.age.type: must be 'number', 'category', 'boolean', 'date' or",
+        ),
         (column(range=[3, 1]), "columns.age.range: must be [lowest, highest]"),
         (column(range=[0]), "columns.age.range: must be [lowest, highest]"),
         (column(levels=["a", "b"]), "columns.age: a number has no levels"),

@@ -56,11 +56,11 @@ def squares_at(
     functions = rank_polynomials(np.argsort(np.argsort(y)))[:, :2] * np.sqrt(len(y))
     sums = squares_of_columns(
         lambda: [centred[:cut], centred[cut:]],
-        lambda rows: rows @ direction[:, None],
+        centred @ direction[:, None],
         functions,
     )
     whole = squares_of_columns(
-        lambda: [centred], lambda rows: rows @ direction[:, None], functions
+        lambda: [centred], centred @ direction[:, None], functions
     )
     np.testing.assert_allclose(sums, whole, rtol=1e-9, atol=1e-9)
     return sums[:2] / np.sqrt(np.where(sums[2:] > 0, sums[2:], np.inf))

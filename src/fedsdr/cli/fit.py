@@ -1,35 +1,33 @@
-"""``fedsdr fit``: a sparse central subspace from a file with a site column."""
+"""``fedsdr fit``: a sparse central subspace from the files that people have."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import tables
+from fedsdr.cli import column_table, tables
+from fedsdr.cli import table_options as told
 from fedsdr.cli.options import read_method, split_names
-from fedsdr.cli.screen import Screen, check_writable
+from fedsdr.cli.screen import Screen, check_writable, keep_former
 
 if TYPE_CHECKING:
-    from fedsdr.data import Table
+    from fedsdr.preparation.analysis import AnalysisTable
+    from fedsdr.preparation.schema_file import TableSchema
     from fedsdr.result import Result
 
 
 def fit(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="CSV or Parquet file.", show_default=False),
-    ],
+    files: told.Files,
     target: Annotated[
-        str, typer.Option(help="Column of the response.", show_default=False)
-    ],
-    site_column: Annotated[
         str | None,
         typer.Option(
-            help="Column that names the site of each row. Without it, all rows "
-            "belong to one site."
+            help="Column of the response, or an expression such as 'num > 0'.",
+            show_default=False,
         ),
     ] = None,
+    site_column: told.SiteColumn = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -37,16 +35,28 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    columns: Annotated[
-        list[str] | None,
+    schema: Annotated[
+        Path | None,
         typer.Option(
-            help="Covariates, separated by commas. Default: every other column."
+            help="Schema that 'fedsdr schema' wrote: what columns are taken for.",
+            show_default=False,
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns to leave out, separated by commas."),
-    ] = None,
+    columns: told.Columns = None,
+    drop: told.Drop = None,
+    missing: told.Missing = None,
+    categorical: told.Categorical = None,
+    log: told.Log = None,
+    na: told.Na = None,
+    names: told.Names = None,
+    sep: told.Sep = None,
+    decimal: told.Decimal = None,
+    thousands: told.Thousands = None,
+    encoding: told.Encoding = None,
+    skip: told.Skip = None,
+    sheet: told.Sheet = None,
+    database_table: told.DatabaseTable = None,
+    query: told.Query = None,
     n_directions: Annotated[
         str,
         typer.Option(
@@ -100,9 +110,11 @@ def fit(
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
 ) -> None:
-    """Select variables and directions from a file with one row per observation.
+    """Select variables and directions from files with one row per observation.
 
-    Every site is centred on its own mean, so the means of the sites may differ.
+    Says first what each column was taken for, and why; 'fedsdr schema' writes that to a
+    file that can be changed. Every site is centred on its own mean, so the means of
+    the sites may differ.
     """
     given = {
         "n_directions": n_directions,
@@ -114,42 +126,105 @@ def fit(
         "scores": scores,
         "response": response,
     }
-    wanted, unwanted = split_names(columns), split_names(drop)
+    written = {
+        "names": names, "na": na, "sep": sep, "decimal": decimal,
+        "thousands": thousands, "encoding": encoding, "skip": skip, "sheet": sheet,
+        "table": database_table, "query": query,
+    }  # fmt: skip
     if out is None and not json:
         out = Path("result.json")
     screen = Screen(quiet=json)
     settings = {**read_method(given), "random_state": seed}
+    guesses = told.read_guess_options(missing, categorical, log, na)
     with screen.polite():
         check_writable(out)
-        with screen.stage(f"Reading {file.name}") as stage:
-            from fedsdr.data import read_table
+        from fedsdr.preparation import read_schema
 
-            table = read_table(file, target, site_column, wanted, unwanted or ())
-            stage.done = _describe(file, table)
+        agreed = None if schema is None else read_schema(schema)
+        if agreed is not None and missing is not None:
+            agreed = replace(agreed, missing=missing)
+        roles = (target, site_column, split_names(columns), split_names(drop) or ())
+        options = told.read_file_options(written, site_column, agreed)
+        table, used = _read(screen, files, options, roles, guesses, agreed)
         with screen.stage("Fitting") as stage:
-            result = _estimate(table, settings)
+            result = _estimate(table, settings, used)
             stage.done = "Chose the dimension and the penalty, fitted, certified"
+        former = keep_former(out)
+        if former is not None:
+            screen.note(f"{out} existed, and was kept as {former}")
         text = result.to_json(out)
     if json:
         typer.echo(text)
     else:
-        _show(screen, result, out, _taken_for(table, result))
+        logs = [plan.name for plan in used.columns if plan.log]
+        _show(screen, result, out, _taken_for(table, result), logs)
 
 
-def _estimate(table: "Table", settings: dict[str, Any]) -> "Result":
+def _read(
+    screen: Screen,
+    files: list[str],
+    options: Any,
+    roles: tuple[Any, ...],
+    guesses: Any,
+    agreed: "TableSchema | None",
+) -> "tuple[AnalysisTable, TableSchema]":
+    """Read files, decide what columns are, and say so."""
+    label = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
+    with screen.stage(f"Reading {label}") as stage:
+        from fedsdr.preparation.analysis import build_table, count_gaps
+        from fedsdr.preparation.loading import load_files
+
+        loaded = load_files(files, options)
+        schema, reasons = decide(loaded, roles, guesses, agreed)
+        table = build_table(loaded, schema)
+        width = table.X.shape[1]
+        stage.done = f"Read {len(loaded.frame)} rows of {width} variables from {label}"
+        if loaded.unnamed:
+            stage.done += f", without {loaded.unnamed} column(s) that have no name"
+    for remark in loaded.remarks:
+        screen.remark(remark)
+    gaps = count_gaps(loaded.frame, schema.columns)
+    column_table.show_columns(screen, schema, reasons, gaps)
+    column_table.show_rows(screen, table)
+    return table, schema
+
+
+def decide(
+    loaded: Any, roles: tuple[Any, ...], guesses: Any, agreed: "TableSchema | None"
+) -> "tuple[TableSchema, dict[str, str]]":
+    """Take the schema that somebody gave, or guess one."""
+    from fedsdr.exceptions import InputError
+    from fedsdr.preparation.analysis import TableRoles, guess_schema, plan_target
+
+    target, site_column, columns, drop = roles
+    if agreed is None:
+        if target is None:
+            raise InputError("the target is not known: name it with --target")
+        return guess_schema(loaded, TableRoles(*roles), guesses)
+    if columns or drop:
+        kept = [
+            plan
+            for plan in agreed.columns
+            if plan.name not in drop and plan.name in (columns or [plan.name])
+        ]
+        agreed = replace(agreed, columns=tuple(kept))
+    if target is not None:
+        plan, reads = plan_target(loaded.frame, target)
+        others = tuple(one for one in agreed.columns if one.name not in reads)
+        agreed = replace(agreed, target=plan, columns=others)
+    return replace(agreed, site_column=site_column or agreed.site_column), {}
+
+
+def _estimate(
+    table: "AnalysisTable", settings: dict[str, Any], schema: "TableSchema"
+) -> "Result":
     from fedsdr import FedSSIR
 
-    return FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
+    found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
+    return replace(found, settings={**found.settings, "preparation": schema.table()})
 
 
-def _describe(file: Path, table: "Table") -> str:
-    text = f"Read {len(table.X)} rows of {table.X.shape[1]} variables from {file.name}"
-    if table.unnamed:
-        text += f", without {table.unnamed} column(s) that have no name"
-    return text
-
-
-def _taken_for(table: "Table", result: "Result") -> str:
+def _taken_for(table: "AnalysisTable", result: "Result") -> str:
     """Say what the response was taken for, and how to change that."""
     from fedsdr.summaries import check_target
 
@@ -160,7 +235,13 @@ def _taken_for(table: "Table", result: "Result") -> str:
     return f"{text} (numbers in their order: --response ordered)" if numeric else text
 
 
-def _show(screen: Screen, result: "Result", out: Path | None, response: str) -> None:
+def _show(
+    screen: Screen,
+    result: "Result",
+    out: Path | None,
+    response: str,
+    logs: list[str],
+) -> None:
     rows = [
         ("rows", f"{result.n_rows} in {result.n_sites} site(s)"),
         ("response", response),
@@ -169,6 +250,10 @@ def _show(screen: Screen, result: "Result", out: Path | None, response: str) -> 
         ("certificate", tables.certificate(result)),
     ]
     screen.out.print(tables.variables(result))
+    if logs:
+        rows.insert(
+            2, ("logarithms", f"coefficients are of the log of {', '.join(logs)}")
+        )
     screen.out.print(tables.facts(rows))
     screen.out.print()
     if out is not None:

@@ -1,5 +1,6 @@
 """Output of the commands: results on stdout, everything else on stderr."""
 
+import itertools
 import time
 import warnings
 from collections.abc import Iterator
@@ -96,6 +97,11 @@ class Screen:
         """Print a note to the caller as one line on stderr."""
         self._complain("Note", message, "bold")
 
+    def remark(self, message: str) -> None:
+        """Print what was found or guessed on the way, unless a program reads."""
+        if not self.quiet:
+            self.err.print(Text(message, style="dim"), soft_wrap=True)
+
     def warn(self, message: str) -> None:
         """Print a warning as one line."""
         self._complain("Warning", message, "yellow")
@@ -138,3 +144,16 @@ def check_writable(path: Path | None) -> None:
         raise InputError(f"{path} is a folder: name a file for the result")
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: {path.parent} does not exist")
+
+
+def keep_former(path: Path | None) -> Path | None:
+    """Rename a file that is about to be written anew; return its name, if any."""
+    if path is None or not path.exists():
+        return None
+    numbers = itertools.count(1)
+    kept = next(
+        one
+        for number in numbers
+        if not (one := path.with_suffix(f".{number}{path.suffix}")).exists()
+    )
+    return path.rename(kept)

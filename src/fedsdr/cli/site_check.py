@@ -14,6 +14,7 @@ from fedsdr.extras import require
 
 if TYPE_CHECKING:
     from fedsdr.study.dry_run import DryRun
+    from fedsdr.study.value_summary import ValueSummary
 
 #: Number of columns without problems that are shown; --json has all.
 SHOWN = 20
@@ -108,6 +109,13 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         f"{rows['used']} used"
     )
     screen.out.print(_columns(found["columns"]))
+    prepared = _steps(found["columns"])
+    if prepared.row_count:
+        screen.say("What the agreed preparation changed, in numbers of values:")
+        screen.out.print(prepared)
+    if run.summaries:
+        screen.say("Values as they enter the sums, for your eyes only:")
+        screen.out.print(_values(run.summaries))
     for problem in found["problems"]:
         screen.complain(problem)
     if found["rules"] is not None:
@@ -141,6 +149,29 @@ def _columns(columns: dict[str, dict[str, Any]]) -> Table:
         table.add_row(*map(Text, (name, one["type"], *counts)))
     if len(shown) < len(columns):
         table.add_row(Text(f"... and {len(columns) - len(shown)} more"))
+    return table
+
+
+def _steps(columns: dict[str, dict[str, Any]]) -> Table:
+    """Count values before and after each step of the columns that have one."""
+    from fedsdr.study.preprocessing import STEPS
+
+    table = _table("column", *STEPS, "missing after")
+    for name, one in columns.items():
+        if any(one[step] for step in STEPS[1:]):
+            counts = (*(one[step] for step in STEPS), one["missing"])
+            table.add_row(Text(name), *(Text(str(count)) for count in counts))
+    return table
+
+
+def _values(summaries: "dict[str, ValueSummary]") -> Table:
+    table = _table("column", "lowest", "median", "highest", "agreed range")
+    for name, one in list(summaries.items())[:SHOWN]:
+        agreed = (
+            "" if one.range is None else f"{one.range[0]:.4g} to {one.range[1]:.4g}"
+        )
+        numbers = (f"{v:.4g}" for v in (one.lowest, one.median, one.highest))
+        table.add_row(*map(Text, (name, *numbers, agreed)))
     return table
 
 

@@ -9,3 +9,7 @@ FORMATS = {
     **dict.fromkeys(PARQUET, "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
 }
+
+#: Name endings of files that are read whole, by one analyst.
+EXCEL = (".xlsx", ".xlsm")
+DATABASES = (".db", ".sqlite", ".sqlite3")

@@ -1,21 +1,26 @@
 """Opening a source: from a path, or from the table ``[data]`` of a site's file."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from fedsdr.data.databases import POSTGRESQL, read_address, read_query
-from fedsdr.data.endings import FORMATS, PARQUET, SEPARATORS
+from fedsdr.data.endings import FORMATS, SEPARATORS
 from fedsdr.data.source import Source
 from fedsdr.data.sqlite import SqliteSource
 from fedsdr.data.text_files import TextSource
+from fedsdr.data.text_format import TextFormat
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 
+#: Keys that say how a text file is written, see `TextFormat`.
+_WRITTEN = tuple(one.name for one in fields(TextFormat))
+
 #: Keys that each kind of source needs, and keys that it may have.
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "csv": (("path",), ("text",)),
+    "csv": (("path",), ("text", *_WRITTEN)),
     "parquet": (("path",), ()),
     "arrow": (("path",), ("text",)),
     "sql": (("url",), ("table", "query", "password_env", "password_file")),
@@ -32,7 +37,7 @@ def open_source(table: Mapping[str, Any], *, folder: Path) -> Source:
 
         - "csv": "path" of a file that ends in .csv or .tsv, either with .gz, and
           possibly "text", a list of columns that are text though they look like
-          numbers;
+          numbers, and the keys of `TextFormat`, which say how the file is written;
         - "parquet": "path" of a file;
         - "arrow": "path" of a folder of Parquet, Arrow or CSV files, with or without
           folders called "column=value", or a pattern such as "rows/*.parquet";
@@ -60,7 +65,7 @@ def open_source(table: Mapping[str, Any], *, folder: Path) -> Source:
     if path.is_dir():
         raise InputError(f"{path} is a folder: use kind = 'arrow', or name one file")
     if kind == "csv":
-        return TextSource((path,), text)
+        return TextSource((path,), text, TextFormat.from_table(table))
     if FORMATS.get(path.suffix.lower()) != "parquet":
         raise InputError(f"{path} is no Parquet file: its name should end in .parquet")
     return _open_arrow((path,))
@@ -72,7 +77,8 @@ def open_file(path: Path, text: frozenset[str] = frozenset()) -> Source:
     Parameters
     ----------
     path : Path
-        File whose name ends in .csv, .tsv (either with .gz), .parquet or .pq.
+        File whose name ends in .csv, .tsv (either with .gz), .parquet, .pq, .feather,
+        .arrow or .ipc.
     text : frozenset of str, default=frozenset()
         Columns that are text though they look like numbers, so that the labels "01"
         and "1" stay apart.
@@ -89,9 +95,9 @@ def open_file(path: Path, text: frozenset[str] = frozenset()) -> Source:
     name = path.name.lower()
     if name.endswith(tuple(SEPARATORS)):
         return TextSource((path,), text)
-    if name.endswith(PARQUET):
+    if name.endswith(tuple(FORMATS)):
         return _open_arrow((path,))
-    known = ", ".join([*SEPARATORS, *PARQUET])
+    known = ", ".join([*SEPARATORS, *FORMATS])
     raise InputError(f"{path} is of an unknown kind: its name should end in {known}")
 
 
@@ -107,6 +113,8 @@ def _check_keys(table: Mapping[str, Any], kind: str) -> None:
             listed = isinstance(value, list | tuple)
             if not listed or not all(isinstance(name, str) for name in value):
                 raise InputError("text must be a list of columns")
+        elif key in _WRITTEN:
+            continue
         elif not isinstance(value, str) or not value:
             raise InputError(f"{key} of the data must be a text")
     for key in needed:

@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 
 from fedsdr.data.columns import kind_of, odd_entries, to_floats
+from fedsdr.data.number_text import read_written
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.data.text_layout import TextLayout, misfit, read_layout
 from fedsdr.exceptions import InputError
 
@@ -34,6 +36,8 @@ class TextSource:
         Files whose names end in .csv or .tsv, either with .gz.
     text : frozenset of str, default=frozenset()
         Columns that are text even if they look like numbers.
+    form : TextFormat, default=TextFormat()
+        How the files are written.
 
     Notes
     -----
@@ -44,12 +48,13 @@ class TextSource:
 
     paths: tuple[Path, ...]
     text: frozenset[str] = frozenset()
+    form: TextFormat = USUAL
     _layouts: list[TextLayout] = field(default_factory=list, init=False)
     _kinds: dict[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         for path in self.paths:
-            self._layouts.append(read_layout(path))
+            self._layouts.append(read_layout(path, self.form))
             if sorted(self._layouts[-1].names) != sorted(self.columns):
                 raise InputError(
                     f"{path} has other columns than {self.paths[0]}: files that are "
@@ -112,7 +117,7 @@ class TextSource:
                 whole = frame if n_batches == 1 else None
                 for name in columns:
                     if frame[name].notna().any():
-                        found[name].add(_kind_of_text(frame[name]))
+                        found[name].add(_kind_of_text(frame[name], self.form))
         for name, kinds in found.items():
             if name in self.text or len(kinds) > 1:
                 self._kinds[name] = "text"
@@ -125,12 +130,16 @@ class TextSource:
         columns = {}
         for name in frame.columns:
             column, kind = frame[name], self._kinds[name]
-            if kind != "text" and not _is(kind, column):
+            if kind != "text" and not _is(kind, column, self.form):
                 raise InputError(
                     f"{self.paths[0]} was changed while it was read: a column of "
                     "numbers has become text"
                 )
-            columns[name] = column if kind != "number" else to_floats(column)
+            columns[name] = (
+                column
+                if kind != "number"
+                else to_floats(_read_words(column, self.form))
+            )
         return pd.DataFrame(columns, copy=False)
 
 
@@ -146,7 +155,8 @@ def _read_rows(
         "usecols": list(places),
         "index_col": False,
         "dtype": {layout.names.index(name): str for name in text},
-        "na_values": list(MISSING),
+        "na_values": [*MISSING, *layout.form.na],
+        "decimal": layout.form.decimal,
         "keep_default_na": False,
         "encoding": "utf-8",
         "low_memory": False,
@@ -165,11 +175,22 @@ def _read_rows(
             raise misfit(layout.path) from None
 
 
-def _kind_of_text(column: pd.Series) -> str:
+def _read_words(column: pd.Series, form: TextFormat) -> pd.Series:
+    """Read numbers in the notation that was declared, which pandas leaves as text."""
+    declared = form.thousands or form.percent or form.decimal != "."
+    if not declared or kind_of(column) != "text":
+        return column
+    found = read_written(column, form)
+    return column if found is None else pd.Series(found)
+
+
+def _kind_of_text(column: pd.Series, form: TextFormat) -> str:
     """Tell what parsed text holds; pandas leaves very long whole numbers as text."""
     kind = kind_of(column)
-    return "number" if kind == "text" and not odd_entries(column).any() else kind
+    if kind == "text" and not odd_entries(column).any():
+        return "number"
+    return kind_of(_read_words(column, form))
 
 
-def _is(kind: str, column: pd.Series) -> bool:
-    return _kind_of_text(column) == kind or not column.notna().any()
+def _is(kind: str, column: pd.Series, form: TextFormat) -> bool:
+    return _kind_of_text(column, form) == kind or not column.notna().any()

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import IO, cast
 import numpy as np
 
 from fedsdr.data.endings import SEPARATORS
+from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.exceptions import InputError
 
 # Bytes that are looked at together.
@@ -33,12 +35,15 @@ class TextLayout:
         Between two fields.
     n_lines : int
         Lines up to the names, them included.
+    form : TextFormat, default=TextFormat()
+        How the file is written.
     """
 
     path: Path
     names: tuple[str, ...]
     separator: str
     n_lines: int
+    form: TextFormat = USUAL
 
     @contextmanager
     def rows(self) -> Iterator[IO[bytes]]:
@@ -50,7 +55,7 @@ class TextLayout:
             Bytes, from the first row on. An `InputError` for whatever goes wrong with
             the file or its text.
         """
-        with explained_text(self.path), open_bytes(self.path) as file:
+        with explained_text(self.path), open_bytes(self.path, self.form) as file:
             for _ in range(self.n_lines):
                 file.readline()
             yield file
@@ -71,30 +76,34 @@ class TextLayout:
                 _check_each(file, self)
 
 
-def read_layout(path: Path) -> TextLayout:
+def read_layout(path: Path, form: TextFormat | None = None) -> TextLayout:
     """Read the names of a file's columns.
 
     Parameters
     ----------
     path : Path
-        File whose name ends in .csv or .tsv, either with .gz. UTF-8, with or without a
-        byte order mark.
+        File whose name ends in .csv or .tsv, either with .gz, or in anything else if
+        its separator is given. UTF-8, with or without a byte order mark, unless
+        another encoding is given.
+    form : TextFormat or None, default=None
+        How the file is written; by the ending of its name if None.
 
     Returns
     -------
     TextLayout
         An `InputError` if there is no such file, or no names in it.
     """
-    name = path.name.lower()
-    suffix = next((known for known in SEPARATORS if name.endswith(known)), None)
-    if suffix is None:
-        known = ", ".join(SEPARATORS)
-        raise InputError(f"{path} is no CSV file: its name should end in {known}")
+    form = form or TextFormat()
+    separator = form.separator or _separator_by_ending(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
-    with explained_text(path), open_bytes(path) as file:
+    if form.names:
+        return TextLayout(path, form.names, separator, form.skip, form)
+    with explained_text(path), open_bytes(path, form) as file:
+        for _ in range(form.skip):
+            file.readline()
         lines = (line.decode("utf-8-sig") for line in iter(file.readline, b""))
-        reader = csv.reader(lines, delimiter=SEPARATORS[suffix])
+        reader = csv.reader(lines, delimiter=separator)
         try:
             header = next((row for row in reader if row), None)
         except csv.Error:
@@ -102,22 +111,37 @@ def read_layout(path: Path) -> TextLayout:
     if header is None:
         raise InputError(f"{path} is empty")
     names = tuple(field.strip() for field in header)
-    return TextLayout(path, names, SEPARATORS[suffix], reader.line_num)
+    return TextLayout(path, names, separator, form.skip + reader.line_num, form)
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file that may be compressed.
+def _separator_by_ending(path: Path) -> str:
+    name = path.name.lower()
+    suffix = next((known for known in SEPARATORS if name.endswith(known)), None)
+    if suffix is None:
+        known = ", ".join(SEPARATORS)
+        raise InputError(f"{path} is no CSV file: its name should end in {known}")
+    return SEPARATORS[suffix]
+
+
+def open_bytes(path: Path, form: TextFormat | None = None) -> IO[bytes]:
+    """Open a file that may be compressed, as UTF-8.
 
     Parameters
     ----------
     path : Path
         File; compressed if its name ends in .gz.
+    form : TextFormat or None, default=None
+        How the file is written; UTF-8 if None.
 
     Returns
     -------
     file
-        Its bytes.
+        Its bytes. A file in another encoding is read at once.
     """
+    if form is not None and not form.is_utf8:
+        with open_bytes(path) as file:
+            text = file.read().decode(form.encoding)
+        return io.BytesIO(text.removeprefix("\ufeff").encode("utf-8"))
     if path.suffix.lower() == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
     return path.open("rb")
@@ -140,7 +164,9 @@ def explained_text(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+        raise InputError(
+            f"{path} is not UTF-8 text: save it as UTF-8, or name its encoding"
+        ) from None
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(f"{path} cannot be read: {reason}") from None

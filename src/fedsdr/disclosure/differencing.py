@@ -9,6 +9,10 @@ from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_rules import Violation
 from fedsdr.disclosure.releases import Release
 
+#: Sums that contain the covariance, or parts of it: moments of all columns; where there
+#: are many columns, its diagonal, the block of the candidates, and some columns.
+COVARIANCES = ("moments", "diagonals", "block", "columns")
+
 
 def review_history(
     release: Release,
@@ -63,7 +67,8 @@ def related_entries(
     Returns
     -------
     list of Entry
-        Of the same kind of statistic, and with a column in common or the same subject.
+        Of the same kind of statistic (all sums that contain covariances are of one
+        kind), and with a column in common or the same subject.
 
     Notes
     -----
@@ -77,13 +82,18 @@ def related_entries(
     return [
         entry
         for entry in entries
-        if entry.statistic == release.statistic
+        if _kind(entry.statistic) == _kind(release.statistic)
         and (
             entry.subject == release.subject
             or not set(entry.columns).isdisjoint(facts.columns)
             or not prints.isdisjoint(entry.columns.values())
         )
     ]
+
+
+def _kind(statistic: str) -> str:
+    """Name all sums that contain entries of the covariance alike."""
+    return "moments" if statistic in COVARIANCES else statistic
 
 
 def other_question(release: Release, entries: Iterable[Entry]) -> Violation | None:

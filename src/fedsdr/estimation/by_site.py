@@ -81,7 +81,7 @@ def estimate_by_site(
             total.subset(chosen),
             own,
             lambda *asked: frame.profile_of(chosen, *asked),
-            total.n_features,
+            total.n_variables,
             shrinkage,
         )
         found = yield from stage.fit(n_directions, limit, most)
@@ -199,7 +199,7 @@ def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Inde
     floor, freedom, squared = rest
     if floor <= 0.0 or squared <= 0.0:
         return np.empty(0, dtype=np.intp)
-    needed = 2.0 * float(np.log(max(total.n_features, 2)))
+    needed = 2.0 * float(np.log(max(total.n_variables, 2)))
     evidence = np.array(
         [
             judge(one, floor, freedom**2 / squared, 1, 1, needed).evidence

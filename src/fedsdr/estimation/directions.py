@@ -315,14 +315,31 @@ def add_missed_variables(
         if gains.size == 0:
             break
         best = int(np.argmax(gains))
-        if gains[best] <= _gain_of_noise(summary, values, additions):
+        if gains[best] <= gain_of_noise(summary, values, additions):
             break
         support = np.sort(np.append(support, others[best]))
     return support
 
 
-def _gain_of_noise(summary: Summary, values: Matrix, additions: float) -> float:
-    """Return a quantile of a weighted sum of chi-squares, by matching two moments."""
+def gain_of_noise(
+    summary: Summary, values: Matrix, additions: float = ADDITIONS
+) -> float:
+    """Return the gain that one of all noise variables exceeds in few fits.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites.
+    values : ndarray of shape (K,)
+        Leading eigenvalues on the selected variables.
+    additions : float, default=0.3
+        Number of noise variables that exceed it in a fit, on average.
+
+    Returns
+    -------
+    float
+        Quantile of a weighted sum of chi-squares, by matching two moments.
+    """
     share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
     free, squared = summary.freedom, summary.freedom_squared
     spread = (squared / free if free > 0 else 1.0) - values
@@ -330,30 +347,78 @@ def _gain_of_noise(summary: Summary, values: Matrix, additions: float) -> float:
     scale = (weights**2).sum() / weights.sum()
     freedom = weights.sum() ** 2 / (weights**2).sum()
     rows = max(summary.n_rows - summary.n_sites, 1)
-    return float(scale * chdtri(freedom, additions / summary.n_features) / rows)
+    return float(scale * chdtri(freedom, additions / summary.n_variables) / rows)
 
 
 def _gains(
     summary: Summary, support: np.ndarray, n_directions: int
 ) -> tuple[np.ndarray, Matrix, Matrix]:
     """Compute how much each other variable raises the K leading eigenvalues."""
-    others = np.setdiff1d(np.arange(summary.n_features), support)
     sigma, kernel = summary.sigma, summary.kernel
-    inside, across = np.ix_(support, support), np.ix_(support, others)
-    basis, values = leading_directions(sigma[inside], kernel[inside], support.size)
-    shared = basis.T @ sigma[across]
-    moved = basis.T @ kernel[across]
-    left = np.diag(sigma)[others] - (shared**2).sum(axis=0)
-    usable = left > 1e-8 * np.diag(sigma)[others]
+    return gains_of_others(
+        (np.diag(sigma), sigma[:, support]),
+        (np.diag(kernel), kernel[:, support]),
+        support,
+        n_directions,
+    )
+
+
+def gains_of_others(
+    sigma: tuple[Vector, Matrix],
+    kernel: tuple[Vector, Matrix],
+    support: np.ndarray,
+    n_directions: int,
+    others: np.ndarray | None = None,
+    most: int | None = None,
+) -> tuple[np.ndarray, Matrix, Matrix]:
+    """Compute how much each other variable raises the K leading eigenvalues.
+
+    Parameters
+    ----------
+    sigma, kernel : tuple of ndarray of shape (d,) and ndarray of shape (d, s)
+        Diagonal, and the columns of the support, of both matrices.
+    support : ndarray of int, shape (s,)
+        Selected variables.
+    n_directions : int
+        Dimension K.
+    others : ndarray of int, optional
+        Variables that are looked at; all that are not selected if not given.
+    most : int, optional
+        Number of variables whose gain is computed: those with most evidence of their
+        own; all if not given.
+
+    Returns
+    -------
+    others : ndarray of int
+        Variables of which something is left beside the selected ones.
+    gains : ndarray
+        By how much each of them raises the sum of the K leading eigenvalues.
+    values : ndarray of shape (K,)
+        Leading eigenvalues without them.
+    """
+    if others is None:
+        others = np.setdiff1d(np.arange(sigma[0].size), support)
+    basis, values = leading_directions(
+        sigma[1][support], kernel[1][support], support.size
+    )
+    shared = basis.T @ sigma[1][others].T
+    moved = basis.T @ kernel[1][others].T
+    left = sigma[0][others] - (shared**2).sum(axis=0)
+    usable = left > 1e-8 * sigma[0][others]
     others, shared, moved = others[usable], shared[:, usable], moved[:, usable]
     left = left[usable]
     size = values.size
+    border = (moved - values[:, None] * shared) / np.sqrt(left)
+    own = kernel[0][others] - 2 * (shared * moved).sum(axis=0)
+    own = (own + values @ shared**2) / left
+    if most is not None and others.size > most:
+        score = own + (border**2).sum(axis=0)
+        kept = np.argpartition(-score, most)[:most]
+        others, border, own = others[kept], border[:, kept], own[kept]
     bordered = np.zeros((others.size, size + 1, size + 1))
     bordered[:, np.arange(size), np.arange(size)] = values
-    border = (moved - values[:, None] * shared) / np.sqrt(left)
     bordered[:, :size, size] = bordered[:, size, :size] = border.T
-    own = np.diag(kernel)[others] - 2 * (shared * moved).sum(axis=0)
-    bordered[:, size, size] = (own + values @ shared**2) / left
+    bordered[:, size, size] = own
     top = np.linalg.eigvalsh(bordered)[:, ::-1][:, :n_directions]
     leading = values[:n_directions]
     return others, top.sum(axis=1) - leading.sum(), leading

@@ -75,6 +75,15 @@ class FedSSIR(Reducer):
         response=(-10, 10))``. Rows are shortened to declared ranges, sites add noise to
         one sum, and everything is estimated from it; see ``docs/privacy.md``. It needs
         the extra ``privacy``.
+    dense_limit : int, default=300
+        Number of columns up to which sums of all pairs of columns are formed. With
+        more, variables are selected among the 200 that move most with y, and the
+        solution is proved on all variables from a few columns; those that stand in the
+        way become candidates. "moments", "holdout", "votes" and "pairs" need all pairs,
+        and accept up to 5,000 columns.
+    max_seconds : float, default=15
+        Time limit of that proof, less what the selection among candidates took. When it
+        is reached, a `ConvergenceWarning` has the best bound so far.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -173,6 +182,8 @@ class FedSSIR(Reducer):
         scores: str = "none",
         response: str = "auto",
         privacy: Any = None,
+        dense_limit: int = 300,
+        max_seconds: float = 15.0,
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -185,6 +196,8 @@ class FedSSIR(Reducer):
         self.scores = scores
         self.response = response
         self.privacy = privacy
+        self.dense_limit = dense_limit
+        self.max_seconds = max_seconds
         self.protocol = protocol
         self.random_state = random_state
 

@@ -10,7 +10,9 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.own_rows import JoinedRows, RowsOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
     AS_HELD,
@@ -30,12 +32,16 @@ __all__ = [
     "Adder",
     "AgreementOf",
     "Asking",
+    "BlockOf",
     "CandidateErrors",
     "ColumnFrame",
     "ColumnPowers",
     "ColumnShapes",
+    "ColumnsOf",
+    "DiagonalsOf",
     "GapTotals",
     "Index",
+    "JoinedRows",
     "MomentSums",
     "MomentsOf",
     "PrivateMoments",
@@ -43,6 +49,7 @@ __all__ = [
     "Question",
     "RemainderOf",
     "RowSettings",
+    "RowsOf",
     "ScoreSteps",
     "SpreadOf",
     "Sum",

@@ -166,6 +166,10 @@ class Adder(Protocol):
     def is_wide(self) -> bool:
         """Whether some site has numbers too large or too small to compute with."""
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether all rows are in this process, so that they may be asked for."""
+
     def __call__(self, question: Question[Sum]) -> Sum:
         """Ask all sites one question.
 

@@ -16,6 +16,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
@@ -83,8 +84,14 @@ def read_question(
     fills = _read_fills(rest, len(places)) if places else None
     scores = _read_scores(rest, terms.n_features) if terms.scored else None
     question: Any = None
-    if name == MomentsOf.name and not rest:
+    if name == MomentsOf.name and not rest and not terms.max_columns:
         question = MomentsOf(terms)
+    elif name == DiagonalsOf.name and not rest and terms.max_columns:
+        question = DiagonalsOf(terms)
+    elif name == BlockOf.name and terms.max_columns:
+        question = BlockOf(terms, _read_asked(rest, terms, terms.max_columns))
+    elif name == ColumnsOf.name and terms.max_columns:
+        question = ColumnsOf(terms, _read_asked(rest, terms, terms.columns_at_once))
     elif name == CandidateErrors.name and terms.validation_fraction > 0.0:
         question = CandidateErrors(terms, _read_bases(rest, terms))
     elif name == AgreementOf.name and terms.max_profiles:
@@ -153,8 +160,17 @@ def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
     return bases
 
 
-def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
-    columns, scale = rest.pop("columns", None), rest.pop("scale", None)
+def _read_asked(rest: dict[str, Any], terms: Terms, most: int) -> Any:
+    columns = _read_columns(rest, terms)
+    if rest:
+        raise Refusal("MALFORMED")
+    if columns.size > most:
+        raise Refusal("MALFORMED", "more columns than were agreed on")
+    return columns
+
+
+def _read_columns(rest: dict[str, Any], terms: Terms) -> Any:
+    columns = rest.pop("columns", None)
     if (
         not isinstance(columns, np.ndarray)
         or columns.dtype != np.int64
@@ -165,6 +181,11 @@ def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
         or not (np.diff(columns) > 0).all()
     ):
         raise Refusal("MALFORMED")
+    return columns
+
+
+def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
+    columns, scale = _read_columns(rest, terms), rest.pop("scale", None)
     if not _is_array(scale, (columns.size,)):
         raise Refusal("MALFORMED")
     if not ((scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)).all():

@@ -1,6 +1,8 @@
 """Whether sites agree with the directions that were found, and what they notice."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +49,11 @@ NOTICED = (
         "check its columns and its response, or fit it apart",
     ),
 )
+
+
+def _batches(rows: Rows, columns: NDArray[np.intp], scale: Vector) -> Iterator[Matrix]:
+    """Read some columns once."""
+    return (own for own, _ in rows.batches(columns, scale))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,22 +147,29 @@ class AgreementOf(Question[Findings]):
     def _shapes(self, rows: Rows, variances: Vector) -> tuple[Vector, Vector]:
         """Compute skewness, and how well variances are known, of all columns."""
         scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
-        batches = rows.batches(np.arange(len(scale)), scale)
-        return shapes_of_columns((own for own, _ in batches), len(scale))
+        found = np.empty((2, len(scale)))
+        for columns in rows.column_parts():
+            batches = rows.batches(columns, scale[columns])
+            found[:, columns] = shapes_of_columns(
+                (own for own, _ in batches), columns.size
+            )
+        return found[0], found[1]
 
     def _squares(self, rows: Rows, weights: Weights) -> Matrix:
         """Compare functions of y with squares of all columns, beyond directions."""
-        d, basis = self.terms.n_features, self.expected.basis
+        found = np.zeros((2 * N_FUNCTIONS, self.terms.n_features))
         functions = leading_functions(weights)
         if functions is None:
-            return np.zeros((2 * N_FUNCTIONS, d))
-        every, ones = np.arange(d), np.ones(d)
+            return found
+        ones = np.ones(self.terms.n_features)
         with np.errstate(all="ignore"):
-            return squares_of_columns(
-                lambda: (own for own, _ in rows.batches(every, ones)),
-                lambda own: (own[:, self.columns] / self.scale) @ basis,
-                functions,
-            )
+            selected = rows.batches(self.columns, self.scale)
+            reduced = np.concatenate([own @ self.expected.basis for own, _ in selected])
+            for columns in rows.column_parts():
+                found[:, columns] = squares_of_columns(
+                    partial(_batches, rows, columns, ones[columns]), reduced, functions
+                )
+        return found if np.isfinite(found).all() else np.zeros_like(found)
 
     def pack(self, value: Findings) -> Vector:
         """Write what a site has found as a vector.

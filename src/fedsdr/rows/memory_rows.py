@@ -39,9 +39,13 @@ from fedsdr.summaries.dense_blocks import (
     largest_values,
     row_block,
 )
+from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
 from fedsdr.summaries.tiles import column_squares, tile_columns
+
+# Numbers that stay in a processor's cache while they are centred and multiplied.
+NEAR = 2**17
 
 
 @dataclass(slots=True, eq=False)
@@ -89,6 +93,23 @@ class MemoryRows(Rows):
     def responses(self) -> NDArray[Any]:
         """Responses of all rows, in their order."""
         return self.y
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    def column_parts(self) -> Iterator[NDArray[np.intp]]:
+        """Divide the columns into parts that fit into a processor's cache.
+
+        Yields
+        ------
+        ndarray of int
+            Columns next to each other.
+        """
+        size = max(NEAR // max(self.n_rows, 1), 16)
+        for start in range(0, self.n_features, size):
+            yield np.arange(start, min(start + size, self.n_features))
 
     def check(
         self,
@@ -299,7 +320,7 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        rows = dense_columns(self.X, columns)
+        rows = dense_columns(self.X, _as_slice(columns))
         rows /= scale
         yield centre(rows, out=rows)[0], functions(slice(None))
 
@@ -314,13 +335,57 @@ class MemoryRows(Rows):
         squares = column_squares(self.X)
         return without_rounding(squares / self.n_rows, largest_values(self.X))
 
-    def weights(self, terms: Terms) -> Weights:
+    def beside(
+        self, columns: NDArray[np.intp], functions: Functions = no_functions
+    ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
+        """Read all columns once, a few at a time, beside some of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns that are wanted in any case.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        place : slice
+            Columns that are read, as many as fit into a processor's cache.
+        rows : ndarray of shape (n_rows, n_read)
+            Rows of them, centred on the site's mean.
+        wanted : ndarray of shape (n_rows, n_columns)
+            The same rows of `columns`.
+        functions : ndarray of shape (n_rows, n_functions)
+            Values of the functions in these rows.
+        """
+        wanted = dense_columns(self.X, columns)
+        centre(wanted, out=wanted)
+        values = functions(slice(None))
+        for part in self.column_parts():
+            place = slice(int(part[0]), int(part[-1]) + 1)
+            rows = dense_columns(self.X, place)
+            yield place, centre(rows, out=rows)[0], wanted, values
+
+    def plain_response(self) -> Vector:
+        """Return the response itself, about its mean.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            See `fedsdr.summaries.rank_functions.plain_response`.
+        """
+        return plain_response(self.y)
+
+    def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
         """Return the weights of all rows in the kernel.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
+        strict : bool, default=False
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------
@@ -331,7 +396,7 @@ class MemoryRows(Rows):
             self.y,
             kernel=terms.kernel,
             discrete=terms.discrete,
-            on_degenerate="zero",
+            on_degenerate="raise" if strict else "zero",
             site=self.label,
         )
 
@@ -423,3 +488,10 @@ class MemoryRows(Rows):
             else:
                 self._unscored = own
         return self._gaps[:, columns]
+
+
+def _as_slice(columns: NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    """Write columns next to each other as a slice, which is copied faster."""
+    if columns.size and (np.diff(columns) == 1).all():
+        return slice(int(columns[0]), int(columns[-1]) + 1)
+    return columns

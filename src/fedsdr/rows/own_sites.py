@@ -62,6 +62,11 @@ class OwnSites:
         return any(rows.measured.is_wide for rows in self.rows.values())
 
     @property
+    def holds_rows(self) -> bool:
+        """Whether all rows are in this process."""
+        return True
+
+    @property
     def communication(self) -> Communication:
         """Communication that the sums would need, at eight bytes per number."""
         return Communication(self.n_sums, dict.fromkeys(self.rows, 8 * self.n_values))

@@ -240,13 +240,66 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def weights(self, terms: Terms) -> Weights:
+    def beside(
+        self, columns: NDArray[np.intp], functions: Functions = no_functions
+    ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
+        """Read all columns once, a few at a time, beside some of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns that are wanted in any case.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        place : slice
+            Columns that are read.
+        rows : ndarray of shape (n_batch, n_read)
+            Rows of them, centred on the site's mean.
+        wanted : ndarray of shape (n_batch, n_columns)
+            The same rows of `columns`.
+        functions : ndarray of shape (n_batch, n_functions)
+            Values of the functions in these rows.
+        """
+
+    def column_parts(self) -> Iterator[NDArray[np.intp]]:
+        """Divide the columns into parts that are best looked at together.
+
+        Yields
+        ------
+        ndarray of int
+            Columns next to each other; all of them, if every look reads all rows.
+        """
+        yield np.arange(self.n_features)
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    @abstractmethod
+    def plain_response(self) -> Vector:
+        """Return the response itself, about its mean.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            See `fedsdr.summaries.rank_functions.plain_response`.
+        """
+
+    @abstractmethod
+    def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
         """Return the weights of all rows in the kernel.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
+        strict : bool, default=False
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------

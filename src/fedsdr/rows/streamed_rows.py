@@ -27,6 +27,7 @@ from fedsdr.rows.site_rows import (
 from fedsdr.summaries import Summary
 from fedsdr.summaries.column_spread import ColumnSpread, Powers
 from fedsdr.summaries.prediction import as_columns, reduced_error
+from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.stream import Reader, Stream
 from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
@@ -86,6 +87,11 @@ class StreamedRows(Rows):
     def responses(self) -> NDArray[Any]:
         """Responses of all rows, in their order."""
         return self._stream.y
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._stream.n_features
 
     def check(
         self,
@@ -252,20 +258,62 @@ class StreamedRows(Rows):
         )
         return without_rounding(np.asarray(total) / self.n_rows, self._stream.largest)
 
-    def weights(self, terms: Terms) -> Weights:
+    def beside(
+        self, columns: NDArray[np.intp], functions: Functions = no_functions
+    ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
+        """Read all columns once, beside some of them.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns that are wanted in any case.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Yields
+        ------
+        place : slice
+            All columns.
+        rows : ndarray of shape (n_batch, n_features)
+            Rows, centred on the site's mean.
+        wanted : ndarray of shape (n_batch, n_columns)
+            The same rows of `columns`.
+        functions : ndarray of shape (n_batch, n_functions)
+            Values of the functions in these rows.
+        """
+        rest = self._rest_of_mean()
+        for place, rows in self._stream.centred():
+            centred = rows - rest
+            everything = slice(0, centred.shape[1])
+            yield everything, centred, centred[:, columns], functions(place)
+
+    def plain_response(self) -> Vector:
+        """Return the response itself, about its mean.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            See `fedsdr.summaries.rank_functions.plain_response`.
+        """
+        return plain_response(self._stream.y)
+
+    def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
         """Return the weights of all rows in the kernel.
 
         Parameters
         ----------
         terms : Terms
             Terms that all parties agreed on.
+        strict : bool, default=False
+            Whether rows from which no kernel can be computed raise an error, not a
+            warning.
 
         Returns
         -------
         Weights
             Weights; of form "none" if no kernel can be computed.
         """
-        return self._part(terms, None, strict=False).weights
+        return self._part(terms, None, strict=strict).weights
 
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any

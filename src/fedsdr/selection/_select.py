@@ -1,5 +1,6 @@
 """Choose the dimension and the penalty, and select variables."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,6 +74,36 @@ def select(
     Question
         The question about validation errors, if the penalty is chosen by them.
     """
+    found = yield from choose(evidence, method, generator)
+    for text in found.doubts:
+        warn_user(text, WeakSignalWarning)
+    return found
+
+
+def choose(
+    evidence: Evidence, method: Method, generator: np.random.Generator
+) -> Asking[Selection]:
+    """Select like `select`, without giving warnings.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Sums on the common scale.
+    method : Method
+        Parameters of the fit, including the rules for K and the penalty.
+    generator : numpy.random.Generator
+        Generator that decides between equally frequent votes.
+
+    Returns
+    -------
+    Selection
+        The solution, and in `Selection.doubts` what to warn of.
+
+    Yields
+    ------
+    Question
+        The question about validation errors, if the penalty is chosen by them.
+    """
     own, by_response, clear = choose_own(evidence.total, method)
     if by_response:
         evidence = evidence.by_response()
@@ -126,32 +157,39 @@ def select(
             support, k = add_hidden_directions(total, support, k, limit)
         if not weak:
             support = swap_for_twins(total, support, k)
+    doubts: tuple[str, ...] = ()
     # Nothing is an answer, and no reason to warn, where the caller allows it.
     if not (weak and method.allows_nothing):
-        _warn_if_lowered(chosen)
-        _warn_if_weak(total, weak=weak)
-    return Selection(solution, (*table, *chosen.table), own, weak, support, by_response)
+        doubts = (*_if_lowered(chosen), *_if_weak(total, weak=weak))
+    return Selection(
+        solution,
+        (*table, *chosen.table),
+        own,
+        weak,
+        support,
+        by_response,
+        weight,
+        doubts,
+    )
 
 
-def _warn_if_lowered(chosen: Selection) -> None:
+def _if_lowered(chosen: Selection) -> Iterator[str]:
     if chosen.table and chosen.table[-1]["step"] == "lowered":
         first, last = chosen.table[0], chosen.table[-1]
-        warn_user(
+        yield (
             f"the signal is weak: only {first['n_selected']} variable(s) pass the "
             f"universal penalty {first['penalty']:.3g}, so it was lowered to "
             f"{last['penalty']:.3g}; the selected variables are the strongest "
-            "candidates, not findings",
-            WeakSignalWarning,
+            "candidates, not findings"
         )
 
 
-def _warn_if_weak(total: Summary, *, weak: bool) -> None:
+def _if_weak(total: Summary, *, weak: bool) -> Iterator[str]:
     if weak:
-        warn_user(
+        yield (
             "the signal is weak: even the first direction cannot be distinguished from "
             f"noise (noise alone has an eigenvalue of {total.noise_floor:.3g} on "
-            "average); do not rely on the selection",
-            WeakSignalWarning,
+            "average); do not rely on the selection"
         )
 
 

@@ -10,7 +10,8 @@ from fedsdr.estimation.direction_test import (
     needed_evidence,
 )
 from fedsdr.estimation.directions import leading_directions
-from fedsdr.solver import Solution, solve
+from fedsdr.selection.solving import solve_sums
+from fedsdr.solver import Solution
 from fedsdr.summaries import Summary
 
 # Factors of log N in the evidence that a direction needs: the first one, further ones,
@@ -75,7 +76,7 @@ def judge_direction(
     floor is zero.
     """
     k, active = solution.n_directions, solution.active
-    d, n = summary.n_features, summary.n_rows
+    d, n = summary.n_variables, summary.n_rows
     q, floor = summary.effective_freedom, summary.noise_floor
     doubt = DOUBT_IF_FEWER if by_bic < k else doubt
     needed = needed_evidence(k, d, n, doubt)
@@ -116,11 +117,10 @@ def add_directions(
         One test per direction considered. The first direction is kept even if its test
         rejects it, because a subspace without directions would be of no use.
     """
-    sigma, kernel = summary.sigma, summary.kernel
-    chosen = solve(sigma, kernel, 1, penalty, tol=tol)
+    chosen = solve_sums(summary, 1, penalty, tol)
     tests = [judge_direction(summary, chosen, by_bic, FIRST_DOUBT)]
     for k in range(2, min(max_directions, summary.n_features) + 1):
-        candidate = solve(sigma, kernel, k, penalty, tol=tol)
+        candidate = solve_sums(summary, k, penalty, tol)
         tests.append(judge_direction(summary, candidate, by_bic))
         if not tests[-1].accepted:
             break

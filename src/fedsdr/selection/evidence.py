@@ -97,6 +97,10 @@ class Selection:
         Indices of the variables for the second stage; those of the solution if None.
     by_response : bool, default=False
         Whether the kernel of common means has y itself in the place of its rank.
+    weight : float, default=1.0
+        Weight of the sites' own kernels with which eq2.10 was solved.
+    doubts : tuple of str, default=()
+        What to warn of.
     """
 
     solution: Solution
@@ -105,3 +109,5 @@ class Selection:
     weak: bool = False
     support: NDArray[np.intp] | None = None
     by_response: bool = False
+    weight: float = 1.0
+    doubts: tuple[str, ...] = ()

@@ -8,7 +8,8 @@ from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
 from fedsdr.selection.dimension import FIRST_DOUBT, add_directions, judge_direction
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.solver import Solution, penalty_max, solve
+from fedsdr.selection.solving import solve_sums
+from fedsdr.solver import Solution, penalty_max
 from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
 
@@ -73,14 +74,14 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
         every = total.by_response() if by_response else total
         mixed = every.mixed(weight)
         rho = testing_penalty(mixed, method)
-        solution = solve(mixed.sigma, mixed.kernel, 1, rho, tol=method.tol)
+        solution = solve_sums(mixed, 1, rho, method.tol)
         if not solution.active.size:
             continue
         test = judge_direction(mixed, solution, 1, FIRST_DOUBT)
         part = mixed.subset(solution.active)
         direction = leading_directions(part.sigma, part.kernel, 1)[0]
         own = own_weight(every.subset(solution.active), direction)
-        accepted = is_clear(test, total.n_features, len(kernels))
+        accepted = is_clear(test, total.n_variables, len(kernels))
         found.append((test.evidence, own, by_response, accepted))
         if weight >= 1.0 and accepted:
             kept = test.evidence
@@ -133,9 +134,9 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
         return own
     apart = total.apart()
     rho = testing_penalty(apart, method)
-    solution = solve(apart.sigma, apart.kernel, 1, rho, tol=method.tol)
+    solution = solve_sums(apart, 1, rho, method.tol)
     evidence = judge_direction(apart, solution, 1).evidence
-    if evidence <= 2.0 * np.log(max(total.n_features, 2)):
+    if evidence <= 2.0 * np.log(max(total.n_variables, 2)):
         return SELECTING
     part = apart.subset(solution.active)
     direction = leading_directions(part.sigma, part.kernel, 1)[0]
@@ -277,22 +278,28 @@ def testing_penalty(total: Summary, method: Method) -> float:
     """
     rho = method.penalty
     if not isinstance(rho, float):
-        rho = universal_penalty(total.n_features, total.n_rows)
+        rho = universal_penalty(total.n_variables, total.n_rows)
     return float(min(rho, 0.95 * penalty_max(total.kernel)))
 
 
 def _has_direction(total: Summary, method: Method) -> bool:
     """Tell whether a sparse direction of a kernel is more than noise."""
     rho = testing_penalty(total, method)
-    solution = solve(total.sigma, total.kernel, 1, rho, tol=method.tol)
-    return is_clear(judge_direction(total, solution, 1), total.n_features)
+    solution = solve_sums(total, 1, rho, method.tol)
+    return is_clear(judge_direction(total, solution, 1), total.n_variables)
 
 
 def _has_second(total: Summary, method: Method) -> bool:
-    """Tell whether a kernel has a second direction that is more than noise."""
+    """Tell whether a kernel has a second direction that is more than noise.
+
+    Its variables were searched for: with small sites and many columns some noise passes
+    the test of a direction alone.
+    """
     rho = testing_penalty(total, method)
-    solution = solve(total.sigma, total.kernel, 2, rho, tol=method.tol)
-    return judge_direction(total, solution, _by_bic(total, 2)).accepted
+    solution = solve_sums(total, 2, rho, method.tol)
+    test = judge_direction(total, solution, _by_bic(total, 2))
+    searched = 2 * np.log(max(total.n_variables, 2))
+    return test.accepted and test.evidence > test.needed + searched
 
 
 def _by_bic(total: Summary, limit: int) -> int:

@@ -12,7 +12,8 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import HoldOut, Method, Moments
 from fedsdr.questions import Asking
 from fedsdr.selection.evidence import Evidence, Selection
-from fedsdr.solver import Solution, penalty_grid, penalty_max, solve, solve_path
+from fedsdr.selection.solving import solve_sums
+from fedsdr.solver import Solution, penalty_grid, penalty_max, solve_path
 from fedsdr.summaries.summary import Summary
 
 # Probability, over all variables together, that noise enters the directions.
@@ -75,7 +76,7 @@ def plug_in_penalty(summary: Summary, solution: Solution) -> float:
     part = summary.subset(solution.active)
     vectors, values = leading_directions(part.sigma, part.kernel, solution.n_directions)
     values = np.clip(values[: vectors.shape[1]], 0.0, 1.0)
-    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_features)
+    z = -ndtri(ENTRY_LEVEL / 2 / summary.n_variables)
     levels = z * np.sqrt(values * (1 - values) / summary.n_rows)
     return float((levels / np.abs(vectors).sum(axis=0)).min())
 
@@ -108,16 +109,16 @@ def solve_universal(
         Selection. If the signal is too weak for the universal penalty, the last step
         of its table is "lowered".
     """
-    sigma, kernel, k = total.sigma, total.kernel, n_directions
-    rho = universal_penalty(total.n_features, total.n_rows)
+    kernel, k = total.kernel, n_directions
+    rho = universal_penalty(total.n_variables, total.n_rows)
     first = known
     if first is None or first.penalty != rho:
-        first = solve(sigma, kernel, k, rho, tol=tol)
+        first = solve_sums(total, k, rho, tol)
     needed = min(k, total.n_features)
     lowered = first
     while lowered.active.size < needed and rho > 1e-6 * penalty_max(kernel):
         rho *= LOWERED
-        lowered = solve(sigma, kernel, k, rho, tol=tol)
+        lowered = solve_sums(total, k, rho, tol)
     table = (_line(first, "universal"),)
     if lowered is not first:
         return Selection(lowered, (*table, _line(lowered, "lowered")))
@@ -125,7 +126,7 @@ def solve_universal(
     if k >= bic_choice:
         level = plug_in_penalty(total, first)
         if level > first.penalty:
-            stricter = solve(sigma, kernel, k, level, tol=tol)
+            stricter = solve_sums(total, k, level, tol)
             if stricter.active.size >= k:
                 return Selection(stricter, (*table, _line(stricter, "plug-in")))
     return Selection(first, table)
@@ -160,7 +161,7 @@ def solve_given(
     """
     solution = known
     if solution is None or solution.penalty != penalty:
-        solution = solve(total.sigma, total.kernel, n_directions, penalty, tol=tol)
+        solution = solve_sums(total, n_directions, penalty, tol)
     if solution.active.size == 0:
         raise InputError(
             f"penalty={penalty:g} selects no variable: it must be below "
@@ -215,7 +216,7 @@ def solve_validated(
         errors: Vector = yield evidence.errors(bases)
         best = int(np.argmin(errors))
         columns = {"error": errors}
-    solution = solve(total.sigma, total.kernel, k, grid[best], tol=method.tol)
+    solution = solve_sums(total, k, grid[best], method.tol)
     table = tuple(
         {
             "step": type(rule).__name__.lower(),
@@ -332,7 +333,7 @@ def validate_by_moments(
 
 def _grid(total: Summary, rule: Moments | HoldOut) -> Matrix:
     """Return the penalties to validate, none so small that much noise is selected."""
-    universal = universal_penalty(total.n_features, total.n_rows)
+    universal = universal_penalty(total.n_variables, total.n_rows)
     floor = SMALLEST * universal / penalty_max(total.kernel)
     ratio = min(max(rule.min_ratio, floor), 0.9)
     return penalty_grid(total.kernel, rule.penalties, ratio)

@@ -45,6 +45,7 @@ class _Regression:
     products: Matrix
     variances: Vector
     n_rows: int
+    n_variables: int
 
     def score(self, variables: Index, charge: float) -> float:
         """Return how badly some variables explain the responses, with a charge each."""
@@ -80,7 +81,7 @@ class _Regression:
         charged so, the others as in Akaike's criterion: most variables belong to one
         direction.
         """
-        d, k = self.products.shape
+        d, k = self.n_variables, self.products.shape[1]
         s = max(variables.size, 1)
         mean = max(self.gain(variables) / s, 2.0)
         rare = np.log(max((d - s) / s, 1.0))
@@ -241,7 +242,7 @@ def add_hidden_directions(
         wider = np.union1d(support, again)
         part = total.subset(wider)
         spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
-        d, new = total.n_features, wider.size - support.size
+        d, new = total.n_variables, wider.size - support.size
         needed = needed_evidence(k + 1, d, total.n_rows)
         test = judge(
             float(spectrum[k]) if spectrum.size > k else 0.0,
@@ -280,9 +281,13 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
     if size <= 0.0:
         return None
     regression = _Regression(
-        total.sigma, moved / np.sqrt(size), np.ones(1), total.n_rows
+        total.sigma,
+        moved / np.sqrt(size),
+        np.ones(1),
+        total.n_rows,
+        total.n_variables,
     )
-    charge = float(np.log(total.n_rows) + np.log(total.n_features))
+    charge = float(np.log(total.n_rows) + np.log(total.n_variables))
     return _best_on_path(regression, charge, max(total.n_rows // 10, 1))
 
 
@@ -308,7 +313,7 @@ def _regression(
     directions[support] = vectors[:, kept]
     products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
     rows = max(total.n_rows - total.n_sites, 1)
-    return _Regression(total.sigma, products, 1 / (1 - shares), rows)
+    return _Regression(total.sigma, products, 1 / (1 - shares), rows, total.n_variables)
 
 
 def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | None:

@@ -117,7 +117,9 @@ def check_box(
     if order.size == 0:
         return singles
     pairs = _Pairs(dual, penalty, rest)
-    n_done = pairs.multiply_out(order, max_rows, clock)
+    # A bound for some pairs is no better than the bound for all of them.
+    affordable = order.size <= max_rows
+    n_done = pairs.multiply_out(order, max_rows, clock) if affordable else 0
     left = order[n_done:]
     remaining, absorbed = pairs.absorb()
     if left.size:

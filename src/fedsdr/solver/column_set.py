@@ -26,6 +26,9 @@ MAX_ROUNDS = 60
 # rounds, or if more variables than that are outside.
 FEW_ROUNDS = 3
 HOPELESS = 50
+# Variables outside the box, at most, that are let in instead of shifting the diagonal
+# of all variables.
+FEW_OUTSIDE = 15
 # Relative gap of the restricted problems, as a share of the tolerance, and at most
 # where their dual point is to be continued.
 INNER = 0.1
@@ -126,6 +129,20 @@ class ColumnSet:
         known = np.empty(0, dtype=np.intp) if warm_start is None else warm_start.active
         self.solve(np.union1d(np.argpartition(-score, size - 1)[:size], known))
 
+    def take(self, active: Indices, known: Solution) -> None:
+        """Begin with a solution on some variables.
+
+        Parameters
+        ----------
+        active : ndarray of int
+            Variables of the solution, ascending.
+        known : Solution
+            Solution on them, with its dual point written out.
+        """
+        self.active, self.place, self.pi = active, known.active, known.pi_active
+        self.objective, self.inner_dual = known.objective, np.asarray(known.dual)
+        self.is_exact, self.n_iter = known.gap <= self.tol, known.n_iter
+
     def solve(self, active: Indices) -> bool:
         """Solve on a set that holds the present support.
 
@@ -225,7 +242,8 @@ class ColumnSet:
         """Solve, complete and check, as long as some variable can be blamed."""
         clock = self.clock.part(FOR_ROUNDS)
         for n_rounds in range(MAX_ROUNDS):
-            dual = self.schur()
+            spares = n_rounds < FEW_ROUNDS and not self.source.has_row_space
+            dual = self._least_shifted() if spares else self.schur()
             check = self.offer(dual, whole=False)
             if not self.is_done() and not (check.blame > NEGLIGIBLE).any():
                 # Only pairs of variables are outside: the other end of the choice.
@@ -244,10 +262,20 @@ class ColumnSet:
             if not joined:
                 return
 
+    def _least_shifted(self) -> SchurDual:
+        """Continue the dual point without the residual covariance if few object.
+
+        The residual covariance brings the diagonal into the box, but then pairs of
+        variables have to be multiplied out; variables that join the base have not.
+        """
+        plain = self.schur(0.0)
+        n_bad = (check_singles(plain, self.penalty).blame > NEGLIGIBLE).sum()
+        return plain if n_bad <= FEW_OUTSIDE else self.schur()
+
     @property
     def _has_resort(self) -> bool:
         """Whether there is something else to try."""
-        small = self.source.n_features <= WRITTEN_OUT
+        small = self.source.n_features <= WRITTEN_OUT and self.source.can_write_out
         return self.source.has_row_space or small
 
     def _join_base(self, blame: Vector) -> bool:
@@ -317,7 +345,7 @@ class ColumnSet:
         Solution
             The better one of both.
         """
-        if self.source.n_features > WRITTEN_OUT:
+        if self.source.n_features > WRITTEN_OUT or not self.source.can_write_out:
             return found
         everything = np.arange(self.source.n_features)
         problem = self.source.restricted(everything, self.n_directions, self.penalty)

@@ -9,16 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.solver.problem import SINGULAR, Indices
-from fedsdr.solver.sources import ColumnSource, RowSpace
+from fedsdr.solver.sources import MOST_ROWS, ROUNDING, ColumnSource, RowSpace
 
 # Columns of x that are converted to float64 at a time.
 CHUNK = 4096
-# The dual in the space of the rows is a matrix of rows x rows: with more rows it is not
-# worth its eigendecompositions.
-MOST_ROWS = 300
-# Relative error of the kernel's factor, written in the basis of the rows, that is
-# rounding.
-ROUNDING = 1e-9
 
 
 class FactorSource(ColumnSource):
@@ -30,9 +24,11 @@ class FactorSource(ColumnSource):
         X, centred and scaled, in one piece or site by site; float32 stays float32 in
         memory, sums are computed in float64.
     factor : array-like of shape (d, q)
-        F, from the same rows, so that :math:`FF' \preceq \Sigma`.
+        F, from the same rows, so that :math:`FF' \preceq \ell\Sigma`.
     noise_floor : float, default=0
         Multiple of Sigma to take off the kernel.
+    largest : float, default=1
+        Number :math:`\ell`.
     """
 
     def __init__(
@@ -40,6 +36,7 @@ class FactorSource(ColumnSource):
         rows: ArrayLike | Sequence[ArrayLike],
         factor: ArrayLike,
         noise_floor: float = 0.0,
+        largest: float = 1.0,
     ) -> None:
         self._rows = _pieces(rows)
         self._factor = np.asarray(factor, dtype=np.float64)
@@ -52,7 +49,7 @@ class FactorSource(ColumnSource):
         self._n_rows = sum(len(piece) for piece in self._rows)
         sigma = sum(_squares(piece) for piece in self._rows) / self._n_rows
         kernel = np.einsum("jq,jq->j", self._factor, self._factor)
-        super().__init__(sigma, kernel, noise_floor)
+        super().__init__(sigma, kernel, noise_floor, largest)
 
     @property
     def has_row_space(self) -> bool:

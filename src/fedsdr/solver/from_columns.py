@@ -14,6 +14,7 @@ import numpy as np
 from fedsdr.exceptions import InputError, warn_user
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.column_set import ColumnSet
+from fedsdr.solver.problem import Indices
 from fedsdr.solver.row_stage import search_rows
 from fedsdr.solver.solution import Solution
 from fedsdr.solver.sources import ColumnSource
@@ -27,6 +28,9 @@ def solve_source(
     max_iter: int,
     warm_start: Solution | None,
     clock: Clock,
+    *,
+    warns: bool = True,
+    searches: bool = True,
 ) -> Solution:
     """Solve eq2.10 on the variables of a source.
 
@@ -46,6 +50,10 @@ def solve_source(
         Solution for the same source and another penalty.
     clock : Clock
         Time limit and listener.
+    warns : bool, default=True
+        Whether a gap above the tolerance deserves a warning.
+    searches : bool, default=True
+        Whether a better bound is searched for where the first one is not good enough.
 
     Returns
     -------
@@ -55,13 +63,62 @@ def solve_source(
     begin = clock.seconds
     work = ColumnSet(source, n_directions, penalty, tol, max_iter, clock)
     work.start(warm_start)
+    found = _finish(work, begin, searches=searches)
+    return _judged(found, tol, clock) if warns else found
+
+
+def extend_solution(
+    source: ColumnSource,
+    active: Indices,
+    known: Solution,
+    tol: float,
+    clock: Clock,
+    max_iter: int = 50_000,
+) -> Solution:
+    """Prove a solution on some variables on all of them, or improve it.
+
+    Parameters
+    ----------
+    source : ColumnSource
+        Diagonals, columns and products.
+    active : ndarray of int
+        Variables on which eq2.10 was solved, ascending.
+    known : Solution
+        Solution on them, at least one variable selected. If its dual point is not
+        written out, it is solved again on a smaller set.
+    tol : float
+        Relative gap to reach on all variables.
+    clock : Clock
+        Time limit and listener.
+    max_iter : int, default=50000
+        Iterations at most of every restricted problem.
+
+    Returns
+    -------
+    Solution
+        With the best bound on all variables. There is no warning if it does not reach
+        the tolerance.
+    """
+    k, penalty = known.n_directions, known.penalty
+    work = ColumnSet(source, k, penalty, tol, max_iter, clock)
+    dual = known.dual
+    if isinstance(dual, np.ndarray) and len(dual) == active.size:
+        work.take(active, known)
+    else:
+        work.start(replace(known, active=active[known.active]))
+    return _finish(work, clock.seconds)
+
+
+def _finish(work: ColumnSet, begin: float, *, searches: bool = True) -> Solution:
+    """Complete the dual point, search the rows, or write everything out."""
     work.complete()
-    if not work.is_done() and (space := source.row_space()) is not None:
+    wanted = searches and not work.is_done()
+    if wanted and (space := work.source.row_space()) is not None:
         search_rows(work, space)
     found = work.solution()
-    if not work.is_done():
+    if wanted and not work.is_done():
         found = work.write_out(found)
-    return _judged(replace(found, seconds=clock.seconds - begin), tol, clock)
+    return replace(found, seconds=work.clock.seconds - begin)
 
 
 def _judged(found: Solution, tol: float, clock: Clock) -> Solution:

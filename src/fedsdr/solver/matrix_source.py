@@ -5,8 +5,8 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.solver.problem import Indices, Problem
-from fedsdr.solver.sources import ColumnSource
+from fedsdr.solver.problem import SINGULAR, Indices, Problem
+from fedsdr.solver.sources import MOST_ROWS, ROUNDING, ColumnSource, RowSpace
 
 
 class MatrixSource(ColumnSource):
@@ -21,15 +21,29 @@ class MatrixSource(ColumnSource):
         positive semi-definite nor dominated by sigma.
     noise_floor : float, default=0
         Multiple of sigma to take off the kernel.
+    largest : float, default=1
+        Upper bound of the generalised eigenvalues where sigma is singular; where it is
+        not, the largest one is computed.
+    can_write_out : bool, default=True
+        Whether the dense solver is a resort.
     """
 
     def __init__(
-        self, sigma: ArrayLike, kernel: ArrayLike, noise_floor: float = 0.0
+        self,
+        sigma: ArrayLike,
+        kernel: ArrayLike,
+        noise_floor: float = 0.0,
+        largest: float = 1.0,
+        *,
+        can_write_out: bool = True,
     ) -> None:
-        checked = Problem.checked(sigma, kernel, 1, 1.0)
-        self._sigma, self._kernel = checked.sigma, checked.kernel
-        super().__init__(np.diag(self._sigma), np.diag(self._kernel), noise_floor)
-        self._largest = 1.0
+        # Where sigma is singular, the kernel has to be dominated by a multiple of it.
+        checked = Problem.checked(sigma, np.asarray(kernel) / largest, 1, 1.0)
+        self._sigma, self._kernel = checked.sigma, checked.kernel * largest
+        self._singular, self._can_write_out = checked.singular, can_write_out
+        super().__init__(
+            np.diag(self._sigma), np.diag(self._kernel), noise_floor, largest
+        )
         if not checked.singular:
             last = self.n_features - 1
             values = scipy.linalg.eigh(
@@ -41,9 +55,38 @@ class MatrixSource(ColumnSource):
             self._largest = float(values[0])
 
     @property
-    def largest_eigenvalue(self) -> float:
-        """Upper bound of the generalised eigenvalues of the kernel and Sigma."""
-        return max(self._largest - self.noise_floor, 0.0)
+    def can_write_out(self) -> bool:
+        """Whether the dense solver is a resort."""
+        return self._can_write_out
+
+    @property
+    def has_row_space(self) -> bool:
+        """Whether sigma is singular, as where there are fewer rows than variables."""
+        return self._singular
+
+    def row_space(self) -> RowSpace | None:
+        """Give coordinates of the variables in the range of sigma.
+
+        Returns
+        -------
+        RowSpace or None
+            None if sigma is regular, has a rank above 300, or if the kernel does not
+            lie in its range.
+        """
+        if not self._singular:
+            return None
+        values, axes = np.linalg.eigh(self._sigma)
+        kept = values > SINGULAR * values[-1]
+        if kept.sum() > MOST_ROWS:
+            return None
+        roots = np.sqrt(values[kept])
+        basis = roots[:, None] * axes[:, kept].T
+        inverse = axes[:, kept] / roots
+        weights = inverse.T @ self._kernel @ inverse
+        error = np.abs(basis.T @ weights @ basis - self._kernel).max()
+        if error > ROUNDING * np.abs(self._kernel).max():
+            return None
+        return RowSpace(basis, weights - self.noise_floor * np.eye(kept.sum()))
 
     @property
     def kernel_bound(self) -> Vector:

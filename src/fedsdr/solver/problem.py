@@ -91,7 +91,7 @@ class Problem:
                 "at all use plain SIR"
             )
         singular = _is_singular(sigma)
-        if singular and not _dominates(sigma, kernel):
+        if singular and not dominates(sigma, kernel):
             raise InputError(
                 "sigma is singular and kernel is not dominated by it (kernel <= sigma "
                 "in the Loewner order), so the problem may be unbounded; compute both "
@@ -394,6 +394,19 @@ def _is_singular(sigma: Matrix) -> bool:
     return bool(reciprocal_condition < SINGULAR)
 
 
-def _dominates(sigma: Matrix, kernel: Matrix) -> bool:
+def dominates(sigma: Matrix, kernel: Matrix) -> bool:
+    r"""Return whether no eigenvalue of the kernel exceeds 1 relative to the covariance.
+
+    Parameters
+    ----------
+    sigma, kernel : ndarray of shape (d, d)
+        Symmetric matrices.
+
+    Returns
+    -------
+    bool
+        Whether :math:`T \preceq \Sigma` up to rounding, as for matrices of the same
+        rows.
+    """
     excess = scipy.linalg.eigvalsh(kernel - sigma, check_finite=False)[-1]
     return bool(excess <= 1e-8 * np.abs(sigma).max())

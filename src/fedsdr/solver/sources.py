@@ -15,6 +15,12 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.solver.problem import Indices, Problem
 
+# The dual in the space of the rows is a matrix of rows x rows: with more rows it is not
+# worth its eigendecompositions.
+MOST_ROWS = 300
+# Relative error of the kernel, written in the basis of the rows, that is rounding.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSpace:
@@ -44,13 +50,15 @@ class ColumnSource(ABC):
     noise_floor : float, default=0
         :math:`\phi`, in [0, 1): the problem is solved with the kernel
         :math:`T - \phi\Sigma`.
+    largest : float, default=1
+        Number :math:`\ell` of the notes.
 
     Notes
     -----
-    The kernel must be positive semi-definite and dominated by Sigma,
-    :math:`0 \preceq T \preceq \Sigma`, as every covariance of E[x | y] computed from
-    the rows of Sigma is. Bounds rest on it; `MatrixSource` checks it and copes with
-    kernels that break it.
+    The kernel must be positive semi-definite and dominated by a multiple of Sigma,
+    :math:`0 \preceq T \preceq \ell\Sigma`; every covariance of E[x | y] computed from
+    the rows of Sigma is, with :math:`\ell = 1`. Bounds rest on it; `MatrixSource`
+    checks it and copes with kernels that break it.
     """
 
     def __init__(
@@ -58,6 +66,7 @@ class ColumnSource(ABC):
         sigma_diagonal: ArrayLike,
         kernel_diagonal: ArrayLike,
         noise_floor: float = 0.0,
+        largest: float = 1.0,
     ) -> None:
         sigma = np.asarray(sigma_diagonal, dtype=np.float64)
         kernel = np.asarray(kernel_diagonal, dtype=np.float64)
@@ -70,7 +79,7 @@ class ColumnSource(ABC):
             raise InputError("a diagonal has missing or infinite entries")
         if not 0.0 <= noise_floor < 1.0:
             raise InputError(f"noise_floor must be in [0, 1), got {noise_floor}")
-        self.noise_floor = float(noise_floor)
+        self.noise_floor, self._largest = float(noise_floor), float(largest)
         self.sigma_diagonal: Vector = sigma
         self.kernel_diagonal: Vector = kernel - noise_floor * sigma
         self._kept: dict[int, tuple[Vector, Vector]] = {}
@@ -97,6 +106,11 @@ class ColumnSource(ABC):
         return False
 
     @property
+    def can_write_out(self) -> bool:
+        """Whether all columns may be asked for, if there are not too many."""
+        return True
+
+    @property
     def affordable_rows(self) -> int:
         """Number of rows that may be multiplied out for one certificate."""
         return self.n_features
@@ -104,7 +118,7 @@ class ColumnSource(ABC):
     @property
     def largest_eigenvalue(self) -> float:
         """Upper bound of the generalised eigenvalues of the kernel and Sigma."""
-        return 1.0 - self.noise_floor
+        return max(self._largest - self.noise_floor, 0.0)
 
     @property
     def kernel_bound(self) -> Vector:

@@ -1,8 +1,9 @@
 """Check a site before a study: its data, and the rules that its sums would break."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,13 @@ from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.secure_site import (
+    check_diagonals,
     check_range,
     check_shapes,
     fill_with_own_means,
     needs_powers,
 )
-from fedsdr.questions import ColumnShapes, MomentsOf, RowSettings
+from fedsdr.questions import ColumnShapes, DiagonalsOf, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
@@ -24,6 +26,7 @@ from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
+from fedsdr.study.value_summary import ValueSummary
 
 #: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
 RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
@@ -46,6 +49,8 @@ class DryRun:
     violations : tuple of Violation or None
         Rules that the sums would break; None if the data do not fit the study, so that
         there are no sums.
+    summaries : dict of str to ValueSummary
+        Values of the columns of numbers, for the steward's eyes only.
     """
 
     site: SiteFile
@@ -53,6 +58,7 @@ class DryRun:
     profile: ColumnProfile
     problems: tuple[str, ...]
     violations: tuple[Violation, ...] | None
+    summaries: dict[str, ValueSummary] = field(default_factory=dict, repr=False)
 
     @property
     def ready(self) -> bool:
@@ -83,9 +89,9 @@ def dry_run(site_file: str | Path) -> DryRun:
     check_identity(site, study, Identity.load(site.at(site.identity)))
     data = SiteData(site, study)
     profile = data.profile()
-    problems = profile.problems()
+    problems, summaries = profile.problems(), data.summaries()
     if problems:
-        return DryRun(site, study, profile, tuple(problems), None)
+        return DryRun(site, study, profile, tuple(problems), None, summaries)
     # Only counts of the folds matter here, not which rows they hold.
     rows = data.rows(np.random.default_rng(0))
     agreed = study.to_study()
@@ -104,7 +110,7 @@ def dry_run(site_file: str | Path) -> DryRun:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, profile, tuple(problems), tuple(violations))
+    return DryRun(site, study, profile, tuple(problems), tuple(violations), summaries)
 
 
 def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
@@ -112,13 +118,15 @@ def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:
     # The sites would agree on powers of two near those of this site.
     wide = rescales and needs_powers(rows, len(agreed.sites), agreed.ring)
     powers = rows.measured.powers if wide else None
-    question = MomentsOf(agreed.terms, RowSettings(powers))
+    many = agreed.terms.max_columns > 0
+    kind: Any = DiagonalsOf if many else MomentsOf
+    question = kind(agreed.terms, RowSettings(powers))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         values = question.pack(question.compute(rows))
     size = len(agreed.columns), len(agreed.sites), agreed.ring
     if not agreed.terms.scored:
-        check_range(values, *size)
+        (check_diagonals if many else check_range)(values, *size)
         return
     # Scores, which moments are computed of, are of the same size in all units.
     shapes = ColumnShapes(agreed.terms, powers)

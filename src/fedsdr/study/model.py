@@ -50,6 +50,8 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
     ----------
     n_directions, penalty, kernel, refit, standardize, tol, scores, response : object
         Parameters of the method, see `fedsdr.method.Method`.
+    dense_limit, max_seconds : object
+        Further ones, for many columns.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,
         from a secret of its own.

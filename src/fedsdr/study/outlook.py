@@ -4,12 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedsdr.method import MOST_BLOCKS, N_CANDIDATES
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import (
     AgreementOf,
+    BlockOf,
     ColumnShapes,
+    ColumnsOf,
+    DiagonalsOf,
     MomentsOf,
     PrivateMoments,
     ProfileOf,
@@ -72,12 +76,20 @@ def statistics(study: StudyFile) -> dict[str, int]:
     -------
     dict of str to int
         Number of values in each sum, in the order in which sums are requested; of a
-        profile for 10 selected variables and 2 directions, or as many as there are.
+        profile for 10 selected variables and 2 directions, or as many as there are, and
+        of columns for 10 of them.
     """
     terms = study.to_study().terms
     if terms.privacy is not None:
         return {PrivateMoments.name: PrivateMoments(terms).n_values}
-    found = {"moments": MomentsOf(terms).n_values}
+    if terms.max_columns:
+        found = {
+            DiagonalsOf.name: DiagonalsOf(terms).n_values,
+            BlockOf.name: BlockOf.length(min(N_CANDIDATES, terms.n_features)),
+            ColumnsOf.name: ColumnsOf.length(terms.n_features, USUAL_SELECTED),
+        }
+    else:
+        found = {MomentsOf.name: MomentsOf(terms).n_values}
     if terms.scored:
         cuts = np.zeros((terms.n_features, N_CUTS))
         earlier = ColumnShapes(terms), ScoreSteps(terms, cuts)
@@ -167,9 +179,17 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     d = len(agreed.columns)
     if agreed.terms.privacy is not None:
         return [*describe_privacy(study), _TAKES_PART]
+    most = agreed.terms.max_columns
+    pairs = (
+        f"variances of {d} columns and what y has to do with each, covariance and "
+        f"kernel of at most {most} columns that it chooses, up to {MOST_BLOCKS} times, "
+        f"and of at most {most} columns with all others"
+        if most
+        else f"covariance and kernel of {d} columns"
+    )
     pooled = (
         f"sums over the sites that stay, {agreed.agreed_threshold} at least: number of "
-        f"rows, covariance and kernel of {d} columns"
+        f"rows, {pairs}"
     )
     lines = [pooled]
     if agreed.terms.scored:

@@ -1,8 +1,9 @@
 """Prepare the columns of a site for the sums, as the study declares.
 
-Three steps are done here, batch by batch: values are compared with the declared ranges
-and levels, rows with gaps are dropped where the study declares "drop", and categories
-become indicators. Columns are not standardised here: the coordinator divides the pooled
+This is done batch by batch: columns are recoded, converted and derived as the study's
+plans say (`fedsdr.preparation`), values are compared with declared ranges and levels,
+rows with gaps are dropped where the study declares "drop", and categories become
+indicators. Columns are not standardised here: the coordinator divides the pooled
 sums by the pooled within-site standard deviations (see `fedsdr.run.gather`), which
 gives the same result as scaling the rows and needs no further round.
 """
@@ -15,17 +16,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Mask, Matrix
-from fedsdr.data.columns import kind_of, odd_entries, to_floats
+from fedsdr.arrays import Matrix
+from fedsdr.preparation.column_steps import to_block
+from fedsdr.preparation.prepared_table import apply_plans
 from fedsdr.study.checked_files import CheckError
-from fedsdr.study.study_columns import Covariate, Target, Variable, level_text
+from fedsdr.study.study_columns import Target
 from fedsdr.study.study_file import StudyFile
 
 #: Problems for which a site refuses a study, with their correction.
 PROBLEMS = {
     "unreadable": "{n} value(s) that are not numbers: correct them",
     "text": "{n} number(s) stored as text: store them as numbers",
-    "infinite": "{n} infinite value(s): correct them",
+    "infinite": "{n} infinite value(s), or undefined ones: correct them",
+    "nonpositive": "{n} value(s) without a logarithm, zero or negative: correct them, "
+    "or agree on missing_codes",
     "gaps": "{n} missing value(s), which the study refuses: fill them in, leave these "
     "rows out, or agree on missing = 'drop'",
     "outside": "{n} value(s) outside the agreed range: correct them (is the unit the "
@@ -34,7 +38,8 @@ PROBLEMS = {
     "on more levels",
 }
 
-_MISSING, _UNDECLARED = -1, -2
+#: Steps of a preparation that are counted, see `fedsdr.preparation.column_steps`.
+STEPS = ("found missing", "coded", "recoded", "to missing level")
 
 
 @dataclass(slots=True)
@@ -48,8 +53,8 @@ class ColumnProfile:
     n_dropped : int, default=0
         Number of rows dropped because of a gap, in columns declared "drop".
     counts : dict of str to dict
-        For each column of the study, the count of "missing" in all rows and of each of
-        `PROBLEMS` in the rows kept.
+        For each column of the study, the counts of "missing" after its preparation and
+        of each of `STEPS` in all rows, and of each of `PROBLEMS` in the rows kept.
     """
 
     n_rows: int = 0
@@ -70,7 +75,7 @@ class ColumnProfile:
         ColumnProfile
             Profile of no rows.
         """
-        kinds = ("missing", *PROBLEMS)
+        kinds = ("missing", *STEPS, *PROBLEMS)
         return cls(counts={name: dict.fromkeys(kinds, 0) for name in names})
 
     @property
@@ -148,15 +153,6 @@ class Prepared:
     profile: ColumnProfile
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Read:
-    """One column: numbers or codes of levels, and a mask for each problem."""
-
-    values: NDArray[Any]
-    missing: Mask
-    bad: dict[str, Mask]
-
-
 @dataclass(frozen=True, slots=True)
 class Preprocessor:
     """Preparation of the rows of a site for a study.
@@ -174,9 +170,9 @@ class Preprocessor:
 
     @property
     def sources(self) -> dict[str, str]:
-        """For each column of the study, its name in the data; the target comes last."""
-        wanted = [*self.study.columns, self.study.target.name]
-        return {name: self.names.get(name, name) for name in wanted}
+        """For each column that the study reads, its name in the data."""
+        reads = self.study.reads
+        return {name: self.names.get(name, source) for name, source in reads.items()}
 
     def prepare(self, batch: pd.DataFrame) -> Prepared:
         """Prepare one batch of rows.
@@ -193,14 +189,7 @@ class Preprocessor:
             counted, not raised: see `ColumnProfile.check`.
         """
         study = self.study
-        variables: dict[str, Variable] = {
-            **study.columns,
-            study.target.name: study.target,
-        }
-        read = {
-            name: _read_column(batch[source], variables[name])
-            for name, source in self.sources.items()
-        }
+        read = apply_plans(batch, study.plans, self.sources)
         kept = np.ones(len(batch), dtype=bool)
         for name, column in read.items():
             if study.missing_in(name) == "drop":
@@ -212,69 +201,21 @@ class Preprocessor:
             counts["missing"] = int(column.missing.sum())
             if study.missing_in(name) == "refuse":
                 counts["gaps"] = int((column.missing & kept).sum())
+            counts.update(column.steps)
             for kind, bad in column.bad.items():
                 # With privacy they are moved to the end of the range.
                 if kind != "outside" or study.privacy is None:
                     counts[kind] = int((bad & kept).sum())
         blocks = [
-            _block(read[name].values[kept], column)
-            for name, column in study.columns.items()
+            to_block(read[plan.name].values[kept], plan)
+            for plan in study.plans
+            if plan.used and plan.name in study.columns
         ]
         y = _response(read[study.target.name].values[kept], study.target)
         return Prepared(np.column_stack(blocks), y, profile)
 
 
-def _read_column(column: pd.Series, variable: Variable) -> _Read:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = pd.Series(np.asarray(column))
-    read = _read_numbers if variable.type == "number" else _read_levels
-    return read(column, variable)
-
-
-def _read_numbers(column: pd.Series, variable: Variable) -> _Read:
-    if kind_of(column) not in ("number", "truth"):
-        return _read_text(column)
-    values = to_floats(column)
-    low, high = variable.range or (-np.inf, np.inf)
-    infinite = np.isinf(values)
-    with np.errstate(invalid="ignore"):
-        outside = ((values < low) | (values > high)) & ~infinite
-    bad = {"infinite": infinite, "outside": outside}
-    return _Read(values, np.isnan(values), bad)
-
-
-def _read_text(column: pd.Series) -> _Read:
-    """Distinguish words among numbers from numbers that are stored as text."""
-    absent, odd = column.isna().to_numpy(), odd_entries(column)
-    bad = {"unreadable": odd, "text": ~odd & ~absent}
-    return _Read(np.full(len(column), np.nan), absent, bad)
-
-
-def _read_levels(column: pd.Series, variable: Variable) -> _Read:
-    codes = {level: code for code, level in enumerate(variable.levels)}
-    places, found = pd.factorize(column)
-    texts = [level_text(one) for one in found.tolist()]
-    # A missing entry has the index -1, which is the last element here.
-    table = np.array(
-        [_MISSING if t is None else codes.get(t, _UNDECLARED) for t in texts]
-        + [_MISSING],
-        dtype=np.int64,
-    )
-    values = table[places]
-    return _Read(values, values == _MISSING, {"undeclared": values == _UNDECLARED})
-
-
-def _block(values: NDArray[Any], column: Covariate) -> Matrix:
-    """Return one column for numbers, one indicator per non-baseline level else."""
-    if column.type == "number":
-        return np.asarray(values[:, None], dtype=np.float64)
-    codes = [column.levels.index(level) for level in column.indicators]
-    block = np.asarray(values[:, None] == codes, dtype=np.float64)
-    block[values < 0] = np.nan
-    return block
-
-
 def _response(values: NDArray[Any], target: Target) -> NDArray[Any]:
     if target.type == "number":
         return np.asarray(values, dtype=np.float64)
-    return np.array(target.levels)[np.maximum(values, 0)]
+    return np.array(target.classes)[np.nan_to_num(np.maximum(values, 0)).astype(int)]

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from fedsdr.exceptions import InputError
 from fedsdr.method import Privacy
-from fedsdr.study.study_columns import FROZEN, Covariate, Target, Variable
+from fedsdr.preparation import ColumnPlan
+from fedsdr.study.study_columns import FROZEN, Covariate, Target
 
 
 class PrivacyTable(BaseModel):
@@ -45,11 +46,11 @@ class PrivacyTable(BaseModel):
         Privacy
             Parameter of the method. An `InputError` names columns without a range.
         """
-        every: dict[str, Variable] = {**columns, target.name: target}
+        plans = [column.plan(name) for name, column in columns.items()]
         open_ended = [
-            f"'{name}'"
-            for name, one in every.items()
-            if one.type == "number" and not _is_closed(one)
+            f"'{plan.name}'"
+            for plan in (*plans, target.plan(target.name))
+            if plan.type in ("number", "date") and not _is_closed(plan)
         ]
         if open_ended:
             raise InputError(
@@ -58,18 +59,20 @@ class PrivacyTable(BaseModel):
                 f"{', '.join(open_ended)}"
             )
         ranges: list[Any] = []
-        for column in columns.values():
-            own = [column.range] if column.type == "number" else []
-            ranges += own or [(0.0, 1.0)] * len(column.indicators)
+        for plan in plans:
+            # Indicators and truth values are 0 or 1.
+            one = plan.feature_range or (0.0, 1.0)
+            ranges += [one] * len(plan.features)
         return Privacy(
             epsilon=self.epsilon,
             delta=self.delta,
             radius=self.radius,
             ranges=tuple(ranges),
-            response=target.range,
-            classes=target.levels,
+            response=target.plan(target.name).feature_range,
+            classes=target.classes,
         )
 
 
-def _is_closed(variable: Variable) -> bool:
-    return variable.range is not None and all(map(math.isfinite, variable.range))
+def _is_closed(plan: ColumnPlan) -> bool:
+    ends = plan.feature_range
+    return ends is not None and all(map(math.isfinite, ends))

@@ -17,6 +17,7 @@ from fedsdr.study.checked_files import CheckError
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
+from fedsdr.study.value_summary import ValueSummary, summarize_values
 
 MEBIBYTE = 2**20
 
@@ -51,11 +52,23 @@ class SiteData:
         ColumnProfile
             Counts; problems are counted, not raised.
         """
-        names = [*self._study.columns, self._study.target.name]
-        profile = ColumnProfile.of(names)
+        used = [plan.name for plan in self._study.plans if plan.used]
+        profile = ColumnProfile.of(used)
         for prepared in self._prepared():
             profile.add(prepared.profile)
         return profile
+
+    def summaries(self) -> dict[str, ValueSummary]:
+        """Summarize values for the site's own steward; see `value_summary`.
+
+        Returns
+        -------
+        dict of str to ValueSummary
+            Columns of numbers, of as many rows as fit into the site's memory.
+        """
+        most = batch_rows(len(self._study.features), self._site.memory * MEBIBYTE)
+        rows = ((prepared.X, prepared.y) for prepared in self._prepared())
+        return summarize_values(self._study, rows, most)
 
     def rows(self, generator: np.random.Generator) -> Rows:
         """Open the rows for the sums of a study.

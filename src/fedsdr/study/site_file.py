@@ -94,7 +94,7 @@ class SiteFile(BaseModel):
                 "file"
             )
             raise CheckError(str(path), [problem])
-        known = {study.target.name, *study.columns}
+        known = {study.target.name, *study.columns, *study.reads}
         foreign = [name for name in self.columns if name not in known]
         if foreign:
             raise CheckError(

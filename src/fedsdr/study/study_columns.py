@@ -1,45 +1,25 @@
 """The columns of a study, as all sites declare them."""
 
-import math
-from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_serializer,
+    model_validator,
+)
 
 from fedsdr.exceptions import InputError
+from fedsdr.preparation import ColumnPlan
+from fedsdr.preparation.column_plan import read_recode
+from fedsdr.preparation.levels import level_text
 
 Missing = Literal["refuse", "drop", "mean"]
 
 #: Files are read once and not changed; an unknown key is an error.
 FROZEN = ConfigDict(frozen=True, extra="forbid")
-
-
-def level_text(value: Any) -> str | None:
-    """Return the text by which levels are compared.
-
-    Parameters
-    ----------
-    value : object
-        Text, a number or a truth value, from a study file or from data.
-
-    Returns
-    -------
-    str or None
-        Text of the level, None if it is missing. 1, 1.0 and "1" are the same level, and
-        so are true and "True"; blanks around text are ignored.
-    """
-    if value is None:
-        return None
-    if isinstance(value, float | Decimal):
-        number = float(value)
-        if math.isnan(number):
-            return None
-        value = int(number) if number.is_integer() else number
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    text = text.strip()
-    if text.lower() in ("true", "false"):
-        text = text.lower()
-    return text or None
 
 
 def _levels(value: Any) -> tuple[str, ...]:
@@ -67,9 +47,25 @@ def _range(value: Any) -> tuple[float, float]:
     return float(value[0]), float(value[1])
 
 
+def _codes(value: Any) -> tuple[str, ...]:
+    texts = [level_text(one) for one in value] if isinstance(value, list) else [None]
+    if None in texts or len(set(texts)) < len(texts):
+        raise ValueError('must be a list such as ["?", -9], without empty entries')
+    return tuple(text for text in texts if text is not None)
+
+
+Codes = Annotated[tuple[str, ...], BeforeValidator(_codes)]
+Recode = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_recode)]
 Levels = Annotated[tuple[str, ...], BeforeValidator(_levels)]
 Range = Annotated[tuple[float, float], BeforeValidator(_range)]
 Baseline = Annotated[str, BeforeValidator(level_text)]
+
+
+#: Keys that say how values are prepared; they are in digests only where they are used.
+_PREPARATION = (
+    *("source", "expression", "missing_codes", "recode", "missing_level", "scale"),
+    *("offset", "log", "date_format"),
+)
 
 
 class Variable(BaseModel):
@@ -77,8 +73,8 @@ class Variable(BaseModel):
 
     Parameters
     ----------
-    type : {"number", "category"}
-        Whether the column holds numbers or one of a few levels.
+    type : {"number", "category", "boolean", "date", "ignored"}
+        What the column holds; "ignored" for one that only expressions read.
     unit : str, default=""
         Unit of the numbers.
     range : tuple of two float or None, default=None
@@ -89,15 +85,54 @@ class Variable(BaseModel):
         Treatment of missing values at each site: refuse the study, drop these rows, or
         fill in the mean over all sites (numbers only). None for the treatment that the
         study declares.
+    source, expression, missing_codes, recode, missing_level : object
+        Origin of the values, see `fedsdr.preparation.ColumnPlan`.
+    scale, offset, log, date_format : object
+        Conversion of numbers and dates, see `fedsdr.preparation.ColumnPlan`.
     """
 
     model_config = FROZEN
 
-    type: Literal["number", "category"]
+    type: Literal["number", "category", "boolean", "date", "ignored"]
     unit: str = Field(default="", max_length=80)
     range: Range | None = None
     levels: Levels = ()
     missing: Missing | None = None
+    source: str | None = Field(default=None, min_length=1, max_length=200)
+    expression: str | None = None
+    missing_codes: Codes = ()
+    recode: Recode = ()
+    missing_level: Baseline | None = None
+    scale: float = 1.0
+    offset: float = 0.0
+    log: bool = False
+    date_format: str = Field(default="", max_length=40)
+
+    def plan(self, name: str) -> ColumnPlan:
+        """Return what a site makes of the column.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column in the study.
+
+        Returns
+        -------
+        ColumnPlan
+            Plan, as `fedsdr fit` has it.
+        """
+        keys = type(self).model_fields
+        given = {key: getattr(self, key) for key in keys if key != "name"}
+        return ColumnPlan(name, **given)
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: Any) -> dict[str, Any]:
+        """Leave out keys at their defaults, so that older studies keep their digest."""
+        found = serialize(self)
+        for key in _PREPARATION:
+            if getattr(self, key) == type(self).model_fields[key].default:
+                found.pop(key, None)
+        return found
 
     @model_validator(mode="after")
     def _check_variable(self) -> Self:
@@ -107,11 +142,12 @@ class Variable(BaseModel):
             raise InputError("a category has neither unit nor range: use levels")
         if self.type == "category" and not self.levels:
             raise InputError("a category needs levels: list all of them")
-        if self.type == "category" and self.missing == "mean":
+        if self.type in ("category", "boolean") and self.missing == "mean":
             raise InputError(
-                "a category has no mean: use missing = 'refuse' or 'drop', or declare "
-                "a level for missing values"
+                f"a {self.type} has no mean: use missing = 'refuse' or 'drop', or "
+                "declare a level for missing values"
             )
+        self.plan("column")
         return self
 
 
@@ -120,8 +156,8 @@ class Covariate(Variable):
 
     Parameters
     ----------
-    type : {"number", "category"}
-        Whether the column holds numbers or one of a few levels.
+    type : {"number", "category", "boolean", "date", "ignored"}
+        What the column holds; "ignored" for one that only expressions read.
     unit : str, default=""
         Unit of the numbers.
     range : tuple of two float or None, default=None
@@ -130,6 +166,10 @@ class Covariate(Variable):
         All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None
         Treatment of missing values.
+    source, expression, missing_codes, recode, missing_level : object
+        Origin of the values, see `fedsdr.preparation.ColumnPlan`.
+    scale, offset, log, date_format : object
+        Conversion of numbers and dates, see `fedsdr.preparation.ColumnPlan`.
     baseline : str or None, default=None
         Level without an indicator; the first level if None.
 
@@ -150,10 +190,7 @@ class Covariate(Variable):
     @property
     def indicators(self) -> tuple[str, ...]:
         """Levels that become an indicator column."""
-        if not self.levels:
-            return ()
-        baseline = self.levels[0] if self.baseline is None else self.baseline
-        return tuple(level for level in self.levels if level != baseline)
+        return self.plan("column").indicators
 
 
 class Target(Variable):
@@ -161,8 +198,8 @@ class Target(Variable):
 
     Parameters
     ----------
-    type : {"number", "category"}
-        Whether the response is a number or a class.
+    type : {"number", "category", "boolean"}
+        Whether the response is a number, a class or a truth value.
     unit : str, default=""
         Unit of the numbers.
     range : tuple of two float or None, default=None
@@ -171,6 +208,10 @@ class Target(Variable):
         All classes.
     missing : {"refuse", "drop"} or None, default=None
         Treatment of missing values; a response is never filled in.
+    source, expression, missing_codes, recode, missing_level : object
+        Origin of the values, see `fedsdr.preparation.ColumnPlan`.
+    scale, offset, log, date_format : object
+        Conversion of numbers and dates, see `fedsdr.preparation.ColumnPlan`.
     name : str
         Name of the column.
     """
@@ -179,6 +220,13 @@ class Target(Variable):
 
     @model_validator(mode="after")
     def _check_target(self) -> Self:
+        if self.type in ("date", "ignored"):
+            raise InputError("a response is a number, a category or a boolean")
         if self.missing == "mean":
             raise InputError("a response is never filled in: use 'refuse' or 'drop'")
         return self
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All classes; none for numbers."""
+        return ("false", "true") if self.type == "boolean" else self.levels

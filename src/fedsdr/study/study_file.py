@@ -18,6 +18,7 @@ from pydantic import (
 from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
 from fedsdr.method import Method, Variables, response_type
+from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.study.checked_files import read_model
@@ -132,12 +133,13 @@ class StudyFile(BaseModel):
             raise InputError(
                 f"'{self.target.name}' is the target and cannot be a column too"
             )
+        self._check_expressions()
         if len(set(self.features)) < len(self.features):
             raise InputError(
                 "a column has the name of another one's indicator ('column=level'): "
                 "rename it"
             )
-        if self.target.type == "category" and self.model.response == "ordered":
+        if self.target.type != "number" and self.model.response == "ordered":
             raise InputError(
                 "[model] response = 'ordered' needs a target of type 'number': levels "
                 "of a category have no order"
@@ -147,6 +149,18 @@ class StudyFile(BaseModel):
         # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
+
+    def _check_expressions(self) -> None:
+        derived = {plan.name for plan in self.plans if plan.expression is not None}
+        for plan in self.plans:
+            inner = derived.intersection(plan.reads) if plan.expression else ()
+            if inner:
+                raise InputError(
+                    f"the expression of '{plan.name}' reads '{min(inner)}', which is "
+                    "derived itself: expressions read columns of the data only"
+                )
+        if not self.features:
+            raise InputError("no column is used: all of them are ignored")
 
     def _check_private(self) -> None:
         if self.imputed:
@@ -177,14 +191,18 @@ class StudyFile(BaseModel):
     @property
     def imputed(self) -> tuple[str, ...]:
         """Columns whose gaps are filled with the mean over all sites."""
-        return tuple(n for n in self.columns if self.missing_in(n) == "mean")
+        return tuple(
+            name
+            for name, column in self.columns.items()
+            if column.type != "ignored" and self.missing_in(name) == "mean"
+        )
 
     @property
     def discrete(self) -> bool:
         """Whether each value of the response is a class by itself."""
         response = self.model.method.response
         if response == "auto":
-            return self.target.type == "category"
+            return self.target.type in ("category", "boolean")
         return bool(response == "classes")
 
     @property
@@ -210,7 +228,8 @@ class StudyFile(BaseModel):
         column = self.target if name == self.target.name else self.columns[name]
         if column.missing is not None:
             return column.missing
-        fillable = column.type == "number" and column is not self.target
+        filled = column.type in ("number", "date")
+        fillable = filled and column is not self.target
         return self.missing if fillable or self.missing != "mean" else "refuse"
 
     def to_study(self) -> AgreedStudy:
@@ -288,11 +307,36 @@ class StudyFile(BaseModel):
     def _features(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for name, column in self.columns.items():
-            if column.type == "number":
-                found.append((name, column.unit))
-            else:
-                found += [(f"{name}={level}", "") for level in column.indicators]
+            unit = f"log({column.unit})" if column.log else column.unit
+            found += [(feature, unit) for feature in column.plan(name).features]
         return found
+
+    @property
+    def plans(self) -> tuple[ColumnPlan, ...]:
+        """What a site makes of its columns; the target comes last."""
+        covariates = [column.plan(name) for name, column in self.columns.items()]
+        return (*covariates, self.target.plan(self.target.name))
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """For each column that sites read, the name that it has in the data.
+
+        Columns that only expressions name are among them; a site may rename any.
+        """
+        declared = {plan.name: plan for plan in self.plans if plan.expression is None}
+        found = {
+            name: plan.reads[0]
+            for name, plan in declared.items()
+            if plan.used or self._is_read(name)
+        }
+        for plan in self.plans:
+            if plan.expression is not None:
+                new = [name for name in plan.reads if name not in declared]
+                found |= {name: name for name in new}
+        return found
+
+    def _is_read(self, name: str) -> bool:
+        return any(name in plan.reads for plan in self.plans if plan.expression)
 
 
 def read_study(path: str | Path) -> StudyFile:

@@ -23,6 +23,7 @@ type = "number"            # or "category", with levels = ["no", "yes"]
 
 # One line per column, in the order of the analysis. A category becomes one indicator
 # per level except the baseline, which is the first level unless declared otherwise.
+# Sites can recode, convert and derive columns: docs/preparation.md has the keys.
 [columns]
 {columns}
 

@@ -80,7 +80,7 @@ def leading_functions(weights: Weights) -> Matrix | None:
 
 def squares_of_columns(
     batches: Callable[[], Iterable[Matrix]],
-    reduce_rows: Callable[[Matrix], Matrix],
+    reduced: Matrix,
     functions: Matrix,
 ) -> Matrix:
     r"""Compute products of functions of y with squares of the columns.
@@ -88,9 +88,9 @@ def squares_of_columns(
     Parameters
     ----------
     batches : callable
-        Returns batches of rows with all columns, about the site's means.
-    reduce_rows : callable
-        From a batch to its values of the K directions.
+        Returns batches of rows of these columns, about the site's means.
+    reduced : ndarray of shape (n_rows, K)
+        Values of the K directions in all rows.
     functions : ndarray of shape (n_rows, 2)
         Functions f of y in all rows, with a mean square of 1 or a little less.
 
@@ -115,12 +115,13 @@ def squares_of_columns(
     n_rows = len(functions)
     scatter: Vector | float = 0.0
     across: Matrix | float = 0.0
-    parts = []
+    start = 0
     for rows in batches():
-        parts.append(reduce_rows(rows))
+        own = reduced[start : start + len(rows)]
+        start += len(rows)
         scatter = scatter + (rows**2).sum(axis=0)
-        across = across + parts[-1].T @ rows
-    reduced, total = np.concatenate(parts), np.asarray(scatter)
+        across = across + own.T @ rows
+    total = np.asarray(scatter)
     nothing = np.zeros((2 * N_FUNCTIONS, len(total)))
     if n_rows < FEWEST_ROWS or not np.isfinite(reduced).all():
         return nothing
@@ -129,26 +130,31 @@ def squares_of_columns(
     usable = left > SINGULAR * total
     deviation = np.sqrt(np.where(usable, left, 1.0) / n_rows)
 
-    def residuals() -> Iterable[tuple[slice, Matrix]]:
-        start = 0
-        for rows in batches():
-            place = slice(start, start + len(rows))
-            start = place.stop
-            rest = (rows - reduced[place] @ slopes) / deviation
-            yield place, np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT) * usable
-
-    powers = sum(
-        np.array([one.sum(axis=0) for one in (rest, rest * rest, rest * rest * rest)])
-        for _, rest in residuals()
-    )
-    first, second, third = np.asarray(powers) / n_rows
-    variance = second - first**2
-    slope = (third - first * second) / np.where(variance > 0.0, variance, 1.0)
     curves = curves_of(reduced)
     beyond = functions - curves @ (curves.T @ functions)
-    found = nothing.copy()
-    for place, rest in residuals():
-        square = rest**2 - second - slope * (rest - first)
-        found[:N_FUNCTIONS] += beyond[place].T @ square
-        found[N_FUNCTIONS:] += (beyond[place] ** 2).T @ square**2
+    weights = np.column_stack([np.ones(n_rows), beyond, beyond**2]).T
+    # Sums over the rows of 1, f and f^2 with powers of what is left of the columns.
+    sums = np.zeros((4, len(weights), total.size))
+    start = 0
+    for rows in batches():
+        place = slice(start, start + len(rows))
+        start = place.stop
+        rest = rows - reduced[place] @ slopes
+        rest /= deviation
+        np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT, out=rest)
+        square = rest * rest
+        for power, values in enumerate((rest, square, rest * square, square * square)):
+            sums[power] += weights[:, place] @ values
+    first, second, third = sums[:3, 0] / n_rows
+    variance = second - first**2
+    slope = (third - first * second) / np.where(variance > 0.0, variance, 1.0)
+    # h = r^2 - b r - a, so both sums are combinations of powers of r.
+    shift = second - slope * first
+    ones = weights.sum(axis=1)[:, None]
+    one, two, three, four = sums
+    line = two - slope * one - shift * ones
+    curve = four - 2 * slope * three + (slope**2 - 2 * shift) * two
+    curve += 2 * slope * shift * one + shift**2 * ones
+    found = np.vstack([line[1 : 1 + N_FUNCTIONS], curve[1 + N_FUNCTIONS :]])
+    found = np.where(usable, found, 0.0)
     return found if np.isfinite(found).all() else nothing

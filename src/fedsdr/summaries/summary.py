@@ -56,6 +56,8 @@ class Summary:
         `plain_response`; zeros if the sites have no functions in common.
     response_square : float, default=0
         Sum of :math:`|r_i|^2`.
+    searched : int, default=0
+        Number of variables from which these columns were chosen, if they are not all.
 
     Notes
     -----
@@ -75,6 +77,7 @@ class Summary:
     linear: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     products: Vector = field(default_factory=lambda: np.zeros(0))
     response_square: float = 0.0
+    searched: int = 0
 
     def __post_init__(self) -> None:
         if self.n_rows < 1:
@@ -100,6 +103,11 @@ class Summary:
     def n_features(self) -> int:
         """Number of columns of X."""
         return self.scatter.shape[0]
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables that could be selected, which charges depend on."""
+        return max(self.searched, self.n_features)
 
     @property
     def sigma(self) -> Matrix:
@@ -139,6 +147,7 @@ class Summary:
             linear=_add_wider(self.linear, other.linear),
             products=self.products + other.products,
             response_square=self.response_square + other.response_square,
+            searched=max(self.searched, other.searched),
         )
 
     def __radd__(self, other: object) -> "Summary":

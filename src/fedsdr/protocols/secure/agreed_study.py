@@ -8,7 +8,7 @@ from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError
 from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import MomentsOf, PrivateMoments, Question
+from fedsdr.questions import DiagonalsOf, MomentsOf, PrivateMoments, Question
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
@@ -158,11 +158,14 @@ class AgreedStudy:
         Returns
         -------
         Release
-            First sum over all sites; the exact question is not known yet.
+            First sum over all sites: moments, or diagonals where there are many
+            columns; the exact question is not known yet.
         """
         asked: Question[Any] = MomentsOf(self.terms)
         if self.terms.privacy is not None:
             asked = PrivateMoments(self.terms)
+        elif self.terms.max_columns:
+            asked = DiagonalsOf(self.terms)
         return Release(
             self.digest,
             asked.name,

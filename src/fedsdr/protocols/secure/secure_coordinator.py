@@ -27,6 +27,7 @@ from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     ColumnPowers,
     ColumnShapes,
+    DiagonalsOf,
     GapTotals,
     MomentsOf,
     Question,
@@ -45,7 +46,10 @@ from fedsdr.secure_sum.identity import check_signature
 T = TypeVar("T")
 
 #: Statistics of which one comes first, without a request, if columns keep their units.
-FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name)
+FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name, DiagonalsOf.name)
+
+#: Statistics that count rows and sites, of which a study has one.
+COUNTING = (MomentsOf.name, DiagonalsOf.name)
 
 #: From a site and its reply, which fits the schema, to what it holds.
 Read = Callable[[str, Payload], T]
@@ -179,12 +183,22 @@ class SecureSum:
     @property
     def counted(self) -> tuple[str, ...]:
         """Sites whose rows are in the moments; those of the last sum before that."""
-        return self._added.get("moments", self.survivors)
+        found = [self._added[one] for one in COUNTING if one in self._added]
+        return found[0] if found else self.survivors
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether all rows are in this process: sites do not show theirs."""
+        return False
+
+    @property
+    def _has_counted(self) -> bool:
+        return any(one in self._added for one in COUNTING)
 
     def _note_lost(self, statistic: str, sites: tuple[str, ...]) -> None:
         """Warn if a sum after the moments is over fewer sites than the sum before."""
         lost = sorted(set(self.survivors) - set(sites))
-        if lost and "moments" in self._added:
+        if lost and self._has_counted:
             warn_user(
                 f"{', '.join(lost)} left after the moments: the sums from {statistic} "
                 "on do not have their rows, so the variables are selected with them "
@@ -232,7 +246,7 @@ class SecureSum:
         start = {**tag, "statistic": statistic, "request": request}
         # After the moments only sites whose rows are in them are asked: others would be
         # waited for in every sum.
-        later = self.survivors if "moments" in self._added else ()
+        later = self.survivors if self._has_counted else ()
         sites = attempt.sites or later or self.study.sites
         keys = self._ask(
             "secure.keys", dict.fromkeys(sites, start), partial(self._keys_of, context)
@@ -270,7 +284,7 @@ class SecureSum:
         )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
-        if statistic == "moments":
+        if statistic in COUNTING:
             check_counts(opened, len(survivors), rescaled="powers" in request)
         return opened, survivors
 

@@ -171,6 +171,9 @@ SECURE = Schema(
                     "shapes",
                     "steps",
                     "moments",
+                    "diagonals",
+                    "block",
+                    "columns",
                     "errors",
                     "spread",
                     "profile",
@@ -185,7 +188,8 @@ SECURE = Schema(
                 "powers of two that columns are divided by, if sites agreed on them; "
                 "cuts of each column for steps; means that gaps are filled with, if "
                 "the study fills gaps; points and scores, if it has scores; candidate "
-                "directions for errors; for the second stage the selected columns "
+                "directions for errors; the columns of block and columns; for the "
+                "second stage the selected columns "
                 "with their scale, and for spread their pooled covariance, for "
                 "profile and remainder directions, with pooled coefficients and "
                 "covariance where sites use them, for agreement the directions, what "
@@ -243,7 +247,10 @@ SECURE = Schema(
                 "n_i Sigma_i and n_i T_i, sqrt(n_i) times the products of the columns "
                 "with the functions of y, their products with y itself, and its "
                 "square, for all rows and for each part, then the vote for K as an "
-                "indicator; for errors: mean squared error of each candidate on the "
+                "indicator; for diagonals: the same of all rows, but of both matrices "
+                "the diagonals only; for block: both triangles of the columns asked "
+                "for; for columns: of both matrices the columns asked for; for "
+                "errors: mean squared error of each candidate on the "
                 "rows held out (eq2.14); for means: counts and sums of the columns "
                 "with gaps; for shapes: of each column count, sum, mean, its square, "
                 "variance, and counts between powers of two; for steps: of each "

@@ -18,10 +18,12 @@ from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     CandidateErrors,
     ColumnShapes,
+    DiagonalsOf,
     MomentsOf,
     Question,
     read_question,
 )
+from fedsdr.questions.many_columns import N_COUNTS
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Context, FixedPoint, Identity, PublicKeys, SumSite
 
@@ -204,9 +206,13 @@ class SecureSite:
                 )
         elif isinstance(question, MomentsOf) and not rescaled:
             check_range(values, study.terms.n_features, len(study.sites), study.ring)
+        elif isinstance(question, DiagonalsOf) and not rescaled:
+            check_diagonals(
+                values, study.terms.n_features, len(study.sites), study.ring
+            )
         elif isinstance(question, ColumnShapes) and not rescaled:
             check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
-        elif isinstance(question, MomentsOf):
+        elif isinstance(question, MomentsOf | DiagonalsOf):
             values = self._small_enough(values)
         return values
 
@@ -341,6 +347,32 @@ def check_range(
     squares = triangle[starts * n_features - starts * (starts - 1) // 2]
     floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
     _check_floor(squares, floor)
+
+
+def check_diagonals(
+    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
+) -> None:
+    """Check that no column is too large or too small for exact sums.
+
+    Parameters
+    ----------
+    values : ndarray
+        Packed diagonals.
+    n_features : int
+        Number of columns d.
+    n_sites : int
+        Number of sites in the sum.
+    ring : FixedPoint
+        Ring in which numbers are added.
+
+    Raises
+    ------
+    InputError
+        Naming the number of columns that need other units.
+    """
+    _check_limit(values, n_sites, ring)
+    squares = values[N_COUNTS : N_COUNTS + n_features]
+    _check_floor(squares, n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION)
 
 
 def check_shapes(
