@@ -11,6 +11,13 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.outcomes import (
+    OUTCOMES,
+    Outcomes,
+    fills_from,
+    powers_from,
+    shape_totals,
+)
 from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
@@ -19,6 +26,7 @@ from fedsdr.questions.site_findings import AgreementOf
 
 __all__ = [
     "AS_HELD",
+    "OUTCOMES",
     "Adder",
     "AgreementOf",
     "Asking",
@@ -30,6 +38,7 @@ __all__ = [
     "Index",
     "MomentSums",
     "MomentsOf",
+    "Outcomes",
     "ProfileOf",
     "Question",
     "RemainderOf",
@@ -38,5 +47,8 @@ __all__ = [
     "SpreadOf",
     "Sum",
     "ask_sites",
+    "fills_from",
+    "powers_from",
     "read_question",
+    "shape_totals",
 ]

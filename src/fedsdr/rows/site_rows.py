@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
-from fedsdr.disclosure import Facts
+from fedsdr.disclosure import Facts, Origin
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
@@ -60,6 +60,7 @@ class Rows(ABC):
     generator: np.random.Generator
     label: object
     columns: tuple[str, ...]
+    origin: Origin | None
     _seed: int
 
     @property
@@ -333,6 +334,28 @@ class Rows(ABC):
                 "leaves nothing to fit or to validate on: use penalty='universal'"
             )
         return self._shuffled(n_rows, "held", count) < count
+
+    def parts_to_observe(self, terms: Terms) -> list[Mask]:
+        """Draw the parts of the rows in which rules count.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        list of ndarray of bool, shape (n_rows,)
+            Rows of every fold, rows held out, and the others; none if there are too few
+            rows for them, which is for another rule to say.
+        """
+        try:
+            masks = self._masks(terms)
+            held = [self.hold_out(terms)] if terms.validation_fraction else []
+        except InputError:
+            return []
+        # Of every fold there are two masks, with and without it.
+        return masks[1 : 2 * terms.n_folds : 2] + masks[2 * terms.n_folds :] + held
 
     def _masks(self, terms: Terms) -> list[Mask]:
         masks: list[Mask] = []

@@ -10,12 +10,8 @@ from fedsdr.disclosure import RULES as ALL_RULES
 from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
-from fedsdr.protocols.secure.secure_site import (
-    check_range,
-    check_shapes,
-    fill_with_own_means,
-    needs_powers,
-)
+from fedsdr.protocols.secure.exact_sums import check_range, check_shapes, needs_powers
+from fedsdr.protocols.secure.secure_site import fill_with_own_means
 from fedsdr.questions import ColumnShapes, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
