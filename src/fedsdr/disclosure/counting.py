@@ -68,8 +68,8 @@ def differing(X: NDArray[np.float64], gaps: Mask | None) -> Mask:
 
 
 def largest_shares(
-    X: NDArray[np.float64], parts: Sequence[Mask]
-) -> NDArray[np.float64]:
+    X: NDArray[np.float64], parts: Sequence[Mask], names: Sequence[str]
+) -> dict[str, float]:
     r"""Compute how much of the scatter of a column one row has, at most.
 
     Parameters
@@ -78,10 +78,12 @@ def largest_shares(
         Rows.
     parts : sequence of ndarray of bool, shape (n_rows,)
         Parts of the rows whose sums are released.
+    names : sequence of str
+        Names of the columns.
 
     Returns
     -------
-    ndarray of shape (n_features,)
+    dict of str to float
         Largest :math:`(x_i - \bar x)^2 / \sum_k (x_k - \bar x)^2` in all rows or in a
         part; 0 for a constant column.
     """
@@ -96,7 +98,7 @@ def largest_shares(
         varies = scatter > len(rows) * _ROUNDING
         share = squares.max(axis=0) / np.where(varies, scatter, 1.0)
         found = np.maximum(found, np.where(varies, share, 0.0))
-    return found
+    return dict(zip(names, found.tolist(), strict=True))
 
 
 def rare_rows(there: Mask, names: Sequence[str]) -> dict[str, frozenset[int]]:

@@ -134,6 +134,7 @@ def observe(
     gaps: Mask | None = None,
     parts: Sequence[Mask] = (),
     origin: Origin | None = None,
+    scored: bool = False,
 ) -> Facts:
     """Count what the rules need, at the site.
 
@@ -165,6 +166,9 @@ def observe(
         Rows of every fold, rows held out, and the others.
     origin : Origin, optional
         Where columns come from in the data; if not given, they are the data.
+    scored : bool, default=False
+        Whether columns are replaced by normal scores, of which none is far from the
+        others.
 
     Returns
     -------
@@ -223,7 +227,7 @@ def observe(
             **_gap_counts(columns, gaps, parts),
         },
         rare=rare_rows(there, columns),
-        shares=dict(zip(columns, largest_shares(X, parts).tolist(), strict=True)),
+        shares={} if scored else largest_shares(X, parts, columns),
         n_held=round(validation_fraction * n_rows),
         n_candidates=max_candidates,
     )

@@ -51,8 +51,9 @@ class Policy:
     Notes
     -----
     3, for rows of a level, and 0.33 are DataSHIELD's defaults (``nfilter.tab``,
-    ``nfilter.glm``). A site releases ``d (d + 1)`` sums of the ``n d`` numbers that it holds, so that
-    `max_columns_per_row` bounds the number of released sums per number held.
+    ``nfilter.glm``). A site releases ``d (d + 1)`` sums of the ``n d`` numbers that it
+    holds, so that `max_columns_per_row` bounds the number of released sums per number
+    held.
 
     DataSHIELD shows statistics of subsets of 3 rows and more (``nfilter.subset``). That
     avoids showing a single row, but a covariance is not one number: we require 50 rows.

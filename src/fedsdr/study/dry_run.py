@@ -21,8 +21,13 @@ from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
 
-#: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
-RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
+#: Rules that a dry run can judge; the others depend on what will be asked, and on the
+#: values of other sites.
+RULES = {
+    code: words
+    for code, words in ALL_RULES.items()
+    if code not in ("QUESTIONS", "FILLS")
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,4 +220,5 @@ class AgreedStudy:
             max_candidates=terms.max_candidates,
             parts=rows.parts_to_observe(terms),
             origin=rows.origin,
+            scored=terms.scored,
         )
