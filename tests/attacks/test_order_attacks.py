@@ -88,9 +88,8 @@ class Interrogator:
         low, high = 0.0, 1e18
         for _ in range(70):
             middle = (low + high) / 2
-            low, high = (
-                (low, middle) if self.overflows(sign * middle) else (middle, high)
-            )
+            over = self.overflows(sign * middle)
+            low, high = (low, middle) if over else (middle, high)
         return sign * high
 
 
