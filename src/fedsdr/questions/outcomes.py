@@ -115,6 +115,8 @@ class Outcomes:
 
     places: tuple[int, ...] = ()
     _opened: dict[str, _Opened] = field(default_factory=dict, repr=False)
+    # Every question of a study needs the same cuts and scores.
+    _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def knows(self, question: Question[Any], vector: Vector) -> bool:
         """Return whether a sum has been opened before, as it is now.
@@ -194,7 +196,7 @@ class Outcomes:
         asked: Any = question if settings is None else settings
         powers = self._own_powers(asked.powers)
         if isinstance(question, ScoreSteps):
-            cuts = place_cuts(self._shapes(powers))
+            cuts = self._cuts(powers)
             _compare(question.cuts, cuts)
             return replace(question, powers=powers, cuts=cuts)
         if settings is None:
@@ -222,9 +224,20 @@ class Outcomes:
     def _shapes(self, powers: Powers | None) -> Matrix:
         return self._sum(ColumnShapes.name, powers).reshape(N_DESCRIBED, -1)
 
+    def _cuts(self, powers: Powers | None) -> Matrix:
+        shapes = self._shapes(powers)
+        if "cuts" not in self._made:
+            self._made["cuts"] = place_cuts(shapes)
+        cuts: Matrix = self._made["cuts"]
+        return cuts
+
     def _scores(self, powers: Powers | None) -> NormalScores:
+        cuts = self._cuts(powers)
         steps = self._sum(ScoreSteps.name, powers).reshape(-1, N_STEPPED)
-        return agree_on_scores(place_cuts(self._shapes(powers)), steps)
+        if "scores" not in self._made:
+            self._made["scores"] = agree_on_scores(cuts, steps)
+        scores: NormalScores = self._made["scores"]
+        return scores
 
     def _sum(self, name: str, powers: Powers | None) -> Vector:
         known = self._opened.get(name)
