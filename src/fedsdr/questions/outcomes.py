@@ -114,7 +114,7 @@ class Outcomes:
     """
 
     places: tuple[int, ...] = ()
-    _opened: dict[str, _Opened] = field(default_factory=dict, repr=False)
+    _opened: dict[str, _Opened] = field(default_factory=dict, init=False, repr=False)
     # Every question of a study needs the same cuts and scores.
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -156,8 +156,12 @@ class Outcomes:
         Outcomes
             A copy that has it.
         """
-        new = _Opened(getattr(question, "powers", None), vector)
-        return Outcomes(self.places, {**self._opened, question.name: new})
+        found = Outcomes(self.places)
+        found._opened.update(self._opened)
+        found._opened[question.name] = _Opened(
+            getattr(question, "powers", None), vector
+        )
+        return found
 
     def fills(self, powers: Powers | None) -> Vector:
         """Compute the values for gaps.
