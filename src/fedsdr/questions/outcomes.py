@@ -26,8 +26,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
-from fedsdr.questions.question import Question
-from fedsdr.questions.row_settings import RowSettings
+from fedsdr.questions.question import Question, RowSettings
 from fedsdr.summaries.column_spread import Powers, same_powers
 
 #: Sums from which values follow that sites compute with.
