@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedsdr.disclosure import Facts, Origin, Policy, Violation, observe
+from fedsdr.disclosure import ColumnOrigin, Facts, Policy, Violation, observe
 from fedsdr.disclosure.counting import count_in_parts, largest_shares, shared_rows
 from fedsdr.disclosure.level_rules import heavy_rows, rare_levels
 from fedsdr.disclosure.release_rules import many_candidates
@@ -65,7 +65,7 @@ def test_the_level_without_an_indicator_is_counted(n_baseline: int, few: bool) -
     codes = np.repeat([0, 1, 2], [n_baseline, 60, N - 60 - n_baseline])
     X = np.column_stack([codes == 1, codes == 2]).astype(float)
     names = ["stage=b", "stage=c"]
-    origin = Origin(
+    origin = ColumnOrigin(
         {**dict.fromkeys(names, "stage"), "y": "y"},
         {"stage": b"1", "y": b"2"},
         b"3",

@@ -184,7 +184,8 @@ def test_a_default_of_means_leaves_categories_and_target_alone() -> None:
 
 def with_gaps(rows: pd.DataFrame, column: str, seed: int = 0) -> pd.DataFrame:
     changed = rows.copy()
-    gone = np.random.default_rng(seed).random(len(rows)) < 0.1
+    # So many that rows held out have enough of them, whichever are drawn.
+    gone = np.random.default_rng(seed).random(len(rows)) < 0.3
     changed.loc[gone, column] = np.nan
     return changed
 

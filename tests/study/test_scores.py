@@ -126,7 +126,7 @@ def test_what_leaves_is_announced(files: Files) -> None:
 @pytest.mark.parametrize("model", [MODEL, {**MODEL, "penalty": "holdout(penalties=3)"}])
 def test_gaps_are_filled_before_columns_are_scored(tmp_path: Path, model) -> None:
     rows = skewed_rows(n_rows=180)
-    rows.loc[np.random.default_rng(0).random(len(rows)) < 0.1, "x1"] = np.nan
+    rows.loc[np.random.default_rng(0).random(len(rows)) < 0.3, "x1"] = np.nan
     columns = {f"x{j}": {"type": "number"} for j in range(6)}
     columns["x1"] = FILLED
     files = Files(tmp_path, rows, columns=columns, model=model)

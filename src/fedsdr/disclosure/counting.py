@@ -32,11 +32,8 @@ def count_in_parts(there: Mask, parts: Sequence[Mask]) -> list[tuple[int, ...]]:
         Counts of each column.
     """
     total = there.sum(axis=0)
-    if not parts:
-        return [(int(one),) for one in total]
-    # Whole numbers below 2^53 are exact.
-    inside = np.stack(parts).astype(np.float64) @ there.astype(np.float64)
-    counts = np.vstack([total, inside, total - inside]).astype(np.int64)
+    inside = [there[part].sum(axis=0) for part in parts]
+    counts = np.vstack([total, *inside, *(total - one for one in inside)])
     return [tuple(own) for own in counts.T.tolist()]
 
 
@@ -55,17 +52,17 @@ def differing(X: NDArray[np.float64], gaps: Mask | None) -> Mask:
     ndarray of bool, shape (n_rows, n_features)
         Exact for a value that more than half of the rows have, which is the median.
     """
-    if gaps is None or not gaps.any():
-        middle = len(X) // 2
-        return np.asarray(np.partition(X, middle, axis=0)[middle] != X)
     found = np.zeros(X.shape, dtype=bool)
-    for j, (own, gap) in enumerate(zip(X.T, gaps.T, strict=True)):
+    # One column at a time: rows may fill most of the memory.
+    for j, own in enumerate(X.T):
+        gap = np.zeros(len(own), dtype=bool) if gaps is None else gaps[:, j]
         known = own[~gap]
         if known.size:
             middle = known.size // 2
             there = (own != np.partition(known, middle)[middle]) & ~gap
             # Of a few different values none is frequent, and all of them count.
-            found[:, j] = there if 2 * there.sum() < known.size else ~gap
+            few = gap.any() and 2 * there.sum() >= known.size
+            found[:, j] = ~gap if few else there
     return found
 
 
@@ -89,18 +86,22 @@ def largest_shares(
         Largest :math:`(x_i - \bar x)^2 / \sum_k (x_k - \bar x)^2` in all rows or in a
         part; 0 for a constant column.
     """
-    sizes = np.abs(X).max(axis=0, initial=0.0)
-    scaled = X / np.where(sizes > 0.0, sizes, 1.0)
-    found = np.zeros(X.shape[1])
-    for rows in (scaled, *(scaled[part] for part in parts)):
-        if not len(rows):
-            continue
-        squares = (rows - rows.mean(axis=0)) ** 2
-        scatter = squares.sum(axis=0)
-        varies = scatter > len(rows) * _ROUNDING
-        share = squares.max(axis=0) / np.where(varies, scatter, 1.0)
-        found = np.maximum(found, np.where(varies, share, 0.0))
-    return dict(zip(names, found.tolist(), strict=True))
+    return {
+        name: max(map(_largest_share, (own, *(own[part] for part in parts))))
+        for name, own in zip(names, X.T, strict=True)
+    }
+
+
+def _largest_share(column: NDArray[np.float64]) -> float:
+    size = np.abs(column).max(initial=0.0)
+    if size == 0.0:
+        return 0.0
+    scaled = column / size
+    squares = (scaled - scaled.mean()) ** 2
+    scatter = squares.sum()
+    # Otherwise the column is constant up to rounding.
+    varies = scatter > len(column) * _ROUNDING
+    return float(squares.max() / scatter) if varies else 0.0
 
 
 def rare_rows(there: Mask, names: Sequence[str]) -> dict[str, frozenset[int]]:

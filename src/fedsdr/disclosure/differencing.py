@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
+from fedsdr.disclosure.column_origin import values_of
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation
-from fedsdr.disclosure.origin import values_of
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.disclosure.column_origin import PRINT_DIGITS, ColumnOrigin, Fingerprint
 from fedsdr.disclosure.counting import (
     Mask,
     count_in_parts,
@@ -15,7 +16,6 @@ from fedsdr.disclosure.counting import (
     largest_shares,
     rare_rows,
 )
-from fedsdr.disclosure.origin import PRINT_DIGITS, Fingerprint, Origin
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.summaries.slicing import (
     MIN_ROWS,
@@ -133,7 +133,7 @@ def observe(
     max_candidates: int = 0,
     gaps: Mask | None = None,
     parts: Sequence[Mask] = (),
-    origin: Origin | None = None,
+    origin: ColumnOrigin | None = None,
     scored: bool = False,
 ) -> Facts:
     """Count what the rules need, at the site.
@@ -164,7 +164,7 @@ def observe(
         Where values were missing, which the site has filled for now.
     parts : sequence of ndarray of bool, shape (n_rows,), default=()
         Rows of every fold, rows held out, and the others.
-    origin : Origin, optional
+    origin : ColumnOrigin, optional
         Where columns come from in the data; if not given, they are the data.
     scored : bool, default=False
         Whether columns are replaced by normal scores, of which none is far from the
@@ -237,7 +237,7 @@ def _prints(
     columns: NDArray[Any],
     names: Sequence[str],
     fingerprint: Fingerprint,
-    origin: Origin | None,
+    origin: ColumnOrigin | None,
 ) -> dict[str, str]:
     """Fingerprint columns under their names in the data of the site."""
     if origin is not None:

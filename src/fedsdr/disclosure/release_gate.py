@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.disclosure.column_origin import Fingerprint
 from fedsdr.disclosure.differencing import other_fills, review_history
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.level_rules import Violation
-from fedsdr.disclosure.origin import Fingerprint
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_rules import review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage

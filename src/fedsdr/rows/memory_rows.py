@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.disclosure import Facts, Origin
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores, same_scores
@@ -49,7 +49,7 @@ class MemoryRows(Rows):
         Name of the site in local messages; None if there is only one site.
     columns : tuple of str, default=()
         Names of the columns; empty if they are not known.
-    origin : Origin or None, default=None
+    origin : ColumnOrigin or None, default=None
         Where the columns come from in the site's data; None if they are the data.
     """
 
@@ -58,7 +58,7 @@ class MemoryRows(Rows):
     generator: np.random.Generator
     label: object = None
     columns: tuple[str, ...] = ()
-    origin: Origin | None = None
+    origin: ColumnOrigin | None = None
     _seed: int = field(default=0, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)

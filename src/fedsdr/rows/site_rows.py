@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
-from fedsdr.disclosure import Facts, Origin
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
@@ -60,7 +60,7 @@ class Rows(ABC):
     generator: np.random.Generator
     label: object
     columns: tuple[str, ...]
-    origin: Origin | None
+    origin: ColumnOrigin | None
     _seed: int
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.disclosure import Facts, Origin
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
@@ -56,7 +56,7 @@ class StreamedRows(Rows):
     memory : int, default=2**28
         Bytes of memory that may be used in addition to a batch, the responses, and the
         sums. With less memory, rows are read more often.
-    origin : Origin or None, default=None
+    origin : ColumnOrigin or None, default=None
         Where the columns come from in the site's data; None if they are the data.
 
     Notes
@@ -72,7 +72,7 @@ class StreamedRows(Rows):
     label: object = None
     columns: tuple[str, ...] = ()
     memory: int = MEMORY
-    origin: Origin | None = None
+    origin: ColumnOrigin | None = None
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
-from fedsdr.disclosure import Origin
+from fedsdr.disclosure import ColumnOrigin
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
+from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
-from fedsdr.study.row_origin import OriginReader
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
 
@@ -97,7 +97,7 @@ class SiteData:
                 prepared.profile.check(self._where)
                 yield prepared.X, prepared.y
 
-    def _scan(self) -> tuple[ColumnProfile, Origin]:
+    def _scan(self) -> tuple[ColumnProfile, ColumnOrigin]:
         """Read all rows once: count problems, and recognise columns and rows."""
         names = [*self._study.columns, self._study.target.name]
         profile, reader = ColumnProfile.of(names), OriginReader(self._preprocessor)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedsdr.arrays import Mask
 from fedsdr.data.columns import kind_of, to_floats
-from fedsdr.disclosure import Origin
+from fedsdr.disclosure import ColumnOrigin
 from fedsdr.study.preprocessing import Preprocessor
 from fedsdr.study.study_columns import level_text
 
@@ -48,12 +48,12 @@ class OriginReader:
         for source, digest in self._values.items():
             digest.update(_raw(batch[source]))
 
-    def origin(self) -> Origin:
+    def origin(self) -> ColumnOrigin:
         """Return the origin of all columns, once all batches were added.
 
         Returns
         -------
-        Origin
+        ColumnOrigin
             Names and digests.
         """
         study = self._study
@@ -66,7 +66,7 @@ class OriginReader:
                 indicators |= set(own)
         sources[study.target.name] = self._names[study.target.name]
         values = {name: digest.digest() for name, digest in self._values.items()}
-        return Origin(sources, values, self._kept.digest(), frozenset(indicators))
+        return ColumnOrigin(sources, values, self._kept.digest(), frozenset(indicators))
 
 
 def _raw(column: pd.Series) -> bytes:

@@ -19,7 +19,7 @@ MARK = "."
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ColumnOrigin:
     """Columns of a site's data, and which of its rows a study keeps.
 
     Two studies may give one column other names, levels, ranges and rules for missing
