@@ -77,7 +77,8 @@ def add(names: list[str], values: np.ndarray) -> np.ndarray:
     masked = {}
     for name, site in sites.items():
         sent = {peer: boxes[peer][name] for peer in names if peer != name}
-        masked[name] = site.mask(sent, values)
+        site.receive(sent)
+        masked[name] = site.mask(values)
     signatures = {name: site.confirm(names) for name, site in sites.items()}
     shares = {name: site.unmask(signatures) for name, site in sites.items()}
     return MaskedSum(agreement, context, keys, tuple(names), masked).open(shares)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.secure_sum.rounds import mask
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, MaskedSum
@@ -50,7 +51,8 @@ class Round:
         self.keys = {name: site.keys() for name, site in self.sites.items()}
         boxes = {name: site.share(self.keys) for name, site in self.sites.items()}
         self.masked = {
-            name: site.mask(
+            name: mask(
+                site,
                 {peer: boxes[peer][name] for peer in NAMES if peer != name},
                 values[name],
             )

@@ -218,7 +218,7 @@ def test_a_site_that_could_take_part(run, files) -> None:
     assert found["ready"]
     assert found["rows"] == {"read": 65, "dropped": 0, "used": 65}
     assert all(rule["passed"] for rule in found["rules"])
-    assert len(found["rules"]) == 10
+    assert len(found["rules"]) == 13
     masked = [one for one in found["leaves"] if one["field"] == "masked"]
     n_values = MomentsOf(read_study(files.study_file).to_study().terms).n_values
     assert [one["n_bytes"] for one in masked] == [16 * n_values]

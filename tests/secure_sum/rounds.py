@@ -1,6 +1,7 @@
 """One round of a secure sum, run by hand, with sites lost at any stage."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from fedsdr.secure_sum import (
 )
 
 STAGES = ("keys", "share", "mask", "confirm", "unmask")
+
+
+def mask(site: SumSite, boxes: dict[str, bytes], values: Any) -> Any:
+    """Let a site receive boxes, and mask its numbers."""
+    site.receive(boxes)
+    return site.mask(values)
 
 
 def make_sites(
@@ -51,7 +58,7 @@ def run_round(
     masked = {}
     for name in remaining("mask"):
         sent = {peer: boxes[peer][name] for peer in boxes if peer != name}
-        masked[name] = sites[name].mask(sent, values[name])
+        masked[name] = mask(sites[name], sent, values[name])
     survivors = sorted(masked)
     signatures = {name: sites[name].confirm(survivors) for name in remaining("confirm")}
     shares = {name: sites[name].unmask(signatures) for name in remaining("unmask")}

@@ -13,6 +13,9 @@ from fedsdr.transports import InProcess, Transcript
 
 NAMES = ("east", "north", "south", "west")
 
+#: A column whose gaps are filled, with the range that it then needs.
+FILLED = {"type": "number", "missing": "mean", "range": [-1e6, 1e6]}
+
 
 def simulate_rows(n_rows: int = 90, n_features: int = 6, seed: int = 3) -> pd.DataFrame:
     """Draw rows of four sites with different means; two columns are active."""

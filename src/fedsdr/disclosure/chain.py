@@ -67,7 +67,7 @@ class Entry:
         Number of the entry, from 0.
     time : str
         When it was written, UTC.
-    stage : {"offered", "released"}
+    stage : {"offered", "released", "opened", "refused", "failed"}
         See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.
@@ -82,9 +82,10 @@ class Entry:
     n_values : int
         Number of values that the site contributed.
     columns : mapping of str to str
-        Covariates and their fingerprints.
+        Columns of the site's data that the covariates come from, with fingerprints;
+        of an opened sum, filled columns and fingerprints of the values for gaps.
     target : mapping of str to str
-        Response and its fingerprint.
+        Column that the response comes from, and its fingerprint.
     fingerprint : str
         Fingerprint of the contributed values.
     previous : str

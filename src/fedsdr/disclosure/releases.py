@@ -11,7 +11,16 @@ from fedsdr.exceptions import InputError
 
 #: How far a release is. "offered": masked numbers leave the site, and the sum may be
 #: opened over these sites or some of them. "released": over exactly these sites.
-ReleaseStage = Literal["offered", "released"]
+#: "opened": the site has opened the sum itself, and will compute with what follows from
+#: it. "refused": rules or ledger forbade it. "failed": the rows did not allow it. After
+#: the last two, nothing has left the site but a fixed code.
+ReleaseStage = Literal["offered", "released", "opened", "refused", "failed"]
+
+#: Stages of entries after which numbers have left the site.
+LEFT: tuple[ReleaseStage, ...] = ("offered", "released")
+
+#: Stages of entries of which only a code has left.
+VAIN: tuple[ReleaseStage, ...] = ("refused", "failed")
 
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 

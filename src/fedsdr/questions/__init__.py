@@ -11,6 +11,13 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.outcomes import (
+    OUTCOMES,
+    Outcomes,
+    fills_from,
+    powers_from,
+    shape_totals,
+)
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
     AS_HELD,
@@ -27,6 +34,7 @@ from fedsdr.questions.site_findings import AgreementOf
 
 __all__ = [
     "AS_HELD",
+    "OUTCOMES",
     "Adder",
     "AgreementOf",
     "Asking",
@@ -38,6 +46,7 @@ __all__ = [
     "Index",
     "MomentSums",
     "MomentsOf",
+    "Outcomes",
     "PrivateMoments",
     "ProfileOf",
     "Question",
@@ -47,5 +56,8 @@ __all__ = [
     "SpreadOf",
     "Sum",
     "ask_sites",
+    "fills_from",
+    "powers_from",
     "read_question",
+    "shape_totals",
 ]

@@ -36,9 +36,10 @@ class RoundStage(IntEnum):
 
     KEYS = 1
     SHARED = 2
-    MASKED = 3
-    CONFIRMED = 4
-    DONE = 5
+    RECEIVED = 3
+    MASKED = 4
+    CONFIRMED = 5
+    DONE = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -125,20 +126,20 @@ class SumSite:
         self._stage = RoundStage.SHARED
         return boxes
 
-    def mask(self, boxes: Mapping[str, bytes], values: ArrayLike) -> Ring:
-        """Mask this site's numbers.
+    def receive(self, boxes: Mapping[str, bytes]) -> tuple[str, ...]:
+        """Open the boxes of the other sites, before any number is computed.
 
         Parameters
         ----------
         boxes : mapping of str to bytes
             Boxes from every other site that shared its secrets.
-        values : array-like of shape (n_values,)
-            Numbers to add.
 
         Returns
         -------
-        ndarray of uint64, shape (n_values, words)
-            Numbers under a self mask and one mask per peer.
+        tuple of str
+            Sites that have shared their secrets with each other, this one included: a
+            `Refusal` if they are too few, or if a box is not the one that its sender
+            has made for this site in this round.
         """
         self._expect(RoundStage.SHARED)
         self._enough([*boxes, self.name])
@@ -151,14 +152,31 @@ class SumSite:
             held[peer] = unseal(key, box, info)
             if len(held[peer]) != 2 * SECRET_BYTES:
                 raise Refusal("TAMPERED", "a box holds something else than shares")
+        self._held.update(held)
+        self._stage = RoundStage.RECEIVED
+        return tuple(sorted(self._held))
+
+    def mask(self, values: ArrayLike) -> Ring:
+        """Mask this site's numbers.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_values,)
+            Numbers to add.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n_values, words)
+            Numbers under a self mask and one mask per peer.
+        """
+        self._expect(RoundStage.RECEIVED)
         ring = self.agreement.ring
         elements = ring.encode(values, len(self.agreement.sites))
-        pairs = self._pair_seeds(boxes)
+        pairs = self._pair_seeds(peer for peer in self._held if peer != self.name)
         own = derive(self._secrets.seed, self_info(self.context, self.name))
         later = [seed for peer, seed in pairs.items() if self.name < peer]
         earlier = [seed for peer, seed in pairs.items() if peer < self.name]
         apply_masks(elements, add=[own, *later], subtract=earlier)
-        self._held.update(held)
         self._stage = RoundStage.MASKED
         return elements
 

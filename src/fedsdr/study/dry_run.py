@@ -10,12 +10,8 @@ from fedsdr.disclosure import RULES as ALL_RULES
 from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
-from fedsdr.protocols.secure.secure_site import (
-    check_range,
-    check_shapes,
-    fill_with_own_means,
-    needs_powers,
-)
+from fedsdr.protocols.secure.exact_sums import check_range, check_shapes, needs_powers
+from fedsdr.protocols.secure.secure_site import fill_with_own_means
 from fedsdr.questions import ColumnShapes, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
@@ -25,8 +21,13 @@ from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
 
-#: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
-RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
+#: Rules that a dry run can judge; the others depend on what will be asked, and on the
+#: values of other sites.
+RULES = {
+    code: words
+    for code, words in ALL_RULES.items()
+    if code not in ("QUESTIONS", "FILLS")
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import (
+    OUTCOMES,
     AgreementOf,
     ColumnShapes,
     MomentsOf,
@@ -106,11 +107,13 @@ def count_rounds(study: StudyFile) -> int:
     Returns
     -------
     int
-        Number of messages for agreement, sums and result, with one profile; there are
+        Number of messages for agreement, sums and result, and for sums that sites open
+        themselves, with one profile; there are
         as many as it takes until the directions no longer change, mostly 2 to 10. The
         sum of remainders is only asked for where covariances differ.
     """
-    return 2 + len(STAGES) * len(statistics(study))
+    asked = statistics(study)
+    return 2 + len(STAGES) * len(asked) + sum(one in OUTCOMES for one in asked)
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
@@ -238,10 +241,14 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     """
     lines = ["which sites take part, and their public keys"]
     if study.imputed:
-        lines.append("means of the columns whose gaps are filled")
+        lines.append(
+            "sums and numbers of values, over all sites, of the columns whose gaps are "
+            "filled, from which it computes their means itself"
+        )
     if study.model.method.scores == "normal":
         lines.append(
-            f"{N_CUTS} cuts of every column, and the normal scores beside them"
+            "the sums for the scores, as the coordinator sees them, from which it "
+            f"computes {N_CUTS} cuts of every column and the normal scores itself"
         )
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")

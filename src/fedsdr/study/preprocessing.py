@@ -141,11 +141,14 @@ class Prepared:
         Numbers as float64, classes as text.
     profile : ColumnProfile
         Counts of rows and problems.
+    kept : ndarray of bool
+        Which rows of the batch were kept.
     """
 
     X: Matrix
     y: NDArray[Any]
     profile: ColumnProfile
+    kept: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +224,7 @@ class Preprocessor:
             for name, column in study.columns.items()
         ]
         y = _response(read[study.target.name].values[kept], study.target)
-        return Prepared(np.column_stack(blocks), y, profile)
+        return Prepared(np.column_stack(blocks), y, profile, kept)
 
 
 def _read_column(column: pd.Series, variable: Variable) -> _Read:

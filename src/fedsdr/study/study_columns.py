@@ -82,7 +82,8 @@ class Variable(BaseModel):
     unit : str, default=""
         Unit of the numbers.
     range : tuple of two float or None, default=None
-        Lowest and highest number allowed, both included; None for any number.
+        Lowest and highest number allowed, both included; None for any number. Needed
+        where gaps are filled.
     levels : tuple of str, default=()
         All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None

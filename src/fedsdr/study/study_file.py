@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -27,6 +28,9 @@ from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
+
+#: Range of a column that declares none.
+ANY = (-math.inf, math.inf)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
@@ -144,6 +148,17 @@ class StudyFile(BaseModel):
             )
         if self.privacy is not None:
             self._check_private()
+        open_ended = [
+            f"'{name}'"
+            for name in self.imputed
+            if not np.isfinite(self.columns[name].range or ANY).all()
+        ]
+        if open_ended:
+            raise InputError(
+                f"gaps of {', '.join(open_ended)} are filled with a mean, which sites "
+                "compare with the range of the column: declare range = [lowest, "
+                "highest] with two finite numbers, or use missing = 'refuse' or 'drop'"
+            )
         # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
@@ -232,6 +247,7 @@ class StudyFile(BaseModel):
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
             imputed=self.imputed,
+            ranges=tuple(self.columns[name].range or ANY for name in self.imputed),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
         )
         if self.privacy is None:

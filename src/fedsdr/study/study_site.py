@@ -21,6 +21,13 @@ from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
 
+#: What a site knows about a result, by whether its rows are in the sums.
+RECEIVED = {
+    True: "from the coordinator; this site signed the sums over these sites, and has "
+    "not repeated the computation",
+    False: "from the coordinator, unverified: this site took part in no sum of it",
+}
+
 
 class StudySite:
     """A site of a study: answers messages, keeps a log, and writes the result.
@@ -74,7 +81,8 @@ class StudySite:
         try:
             reply = self._party.handle(name, payload)
             if name == "secure.result" and self._writes:
-                result = read_message(payload, self._study)
+                took_part = self._party.took_part
+                result = read_message(payload, self._study, took_part=took_part)
                 result.to_json(self._site.at(self._site.result))
         except Exception as error:
             if self._writes:
@@ -158,7 +166,9 @@ def open_ledger(site: SiteFile) -> Ledger:
     return Ledger(path)
 
 
-def read_message(payload: Payload, study: StudyFile) -> Result:
+def read_message(
+    payload: Payload, study: StudyFile, *, took_part: bool = False
+) -> Result:
     """Read a result that the coordinator published.
 
     Parameters
@@ -167,6 +177,8 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
         Content of the message "secure.result", checked against its schema.
     study : StudyFile
         The site's copy of the study.
+    took_part : bool, default=False
+        Whether the site has released moments over the sites that the result names.
 
     Returns
     -------
@@ -187,7 +199,7 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     return Result(
         feature_names=study.features,
         settings=settings,
-        provenance={**provenance(), "received": "from the coordinator"},
+        provenance={**provenance(), "received": RECEIVED[took_part]},
         stand_ins=_name_pairs(pairs, study.features),
         **found,
     )

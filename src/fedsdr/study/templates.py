@@ -82,6 +82,7 @@ min_rows = 50
 min_slice_rows = 3
 min_level_rows = 3
 max_columns_per_row = 0.33 # or "unlimited"
+max_row_share = 0.5        # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused

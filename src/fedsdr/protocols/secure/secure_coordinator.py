@@ -25,6 +25,7 @@ from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
+    OUTCOMES,
     ColumnPowers,
     ColumnShapes,
     GapTotals,
@@ -39,7 +40,6 @@ from fedsdr.secure_sum.bindings import (
     parties,
     survivors_message,
 )
-from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import check_signature
 
 T = TypeVar("T")
@@ -169,12 +169,28 @@ class SecureSum:
             context = Context(
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
-            vector, survivors = self._run(context, attempt, request, n_values)
-            saved = {**stamp, "values": vector, "sites": list(survivors)}
+            vector, opened = self._run(context, attempt, request, n_values)
+            survivors = sorted(opened["masked"])
+            saved = {**stamp, "values": vector, "sites": survivors}
+            if statistic in OUTCOMES:
+                saved["opened"] = {**opened, "request": request}
             self.state.save(name, saved)
+        if statistic in OUTCOMES:
+            self._show(statistic, saved)
         self._note_lost(statistic, tuple(saved["sites"]))
         self.survivors = self._added[statistic] = tuple(saved["sites"])
         return np.array(saved["values"])
+
+    def _show(self, statistic: str, saved: Payload) -> None:
+        """Let sites open a sum themselves, if values follow from it for all of them.
+
+        A site that has been lost for a while needs it too; those that do not answer at
+        all would be waited for once more.
+        """
+        opened = {**saved["opened"], "statistic": statistic}
+        silent = {site for site, code in self.failures.items() if code == "TIMEOUT"}
+        sites = {*saved["sites"], *(set(self.study.sites) - silent)}
+        self._exchange("secure.opened", dict.fromkeys(sorted(sites), opened), _unread)
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -225,7 +241,8 @@ class SecureSum:
 
     def _run(
         self, context: Context, attempt: Attempt, request: Payload, n_values: int
-    ) -> tuple[Vector, tuple[str, ...]]:
+    ) -> tuple[Vector, Payload]:
+        """Run a round; return the sum, and what every site can open it with."""
         agreement = self.study.agreement()
         statistic = attempt.statistic
         tag = {"round": context.round}
@@ -245,12 +262,13 @@ class SecureSum:
             partial(_boxes_of, set(keys)),
         )
         attempt.bind(boxes, self.failures)
-        masked = self._ask(
+        answers = self._ask(
             "secure.masked",
             {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
             partial(self._masked_of, context),
             n_values=n_values,
         )
+        masked = {site: reply["masked"] for site, reply in answers.items()}
         survivors = tuple(sorted(masked))
         attempt.bind(survivors, self.failures)
         seen = parties(keys, boxes, survivors)
@@ -272,17 +290,24 @@ class SecureSum:
         opened = sums.open(shares)
         if statistic == "moments":
             check_counts(opened, len(survivors), rescaled="powers" in request)
-        return opened, survivors
+        return opened, {
+            **tag,
+            "keys": every_key,
+            "shared": sorted(boxes),
+            "masked": masked,
+            "signatures": {site: own["signature"] for site, own in answers.items()},
+            "confirmed": signed,
+            "shares": shares,
+        }
 
     def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
         keys = PublicKeys(**reply)
         self._signed(site, reply, keys_message(context, site, keys))
         return keys
 
-    def _masked_of(self, context: Context, site: str, reply: Payload) -> Ring:
-        masked: Ring = reply["masked"]
-        self._signed(site, reply, masked_message(context, site, masked))
-        return masked
+    def _masked_of(self, context: Context, site: str, reply: Payload) -> Payload:
+        self._signed(site, reply, masked_message(context, site, reply["masked"]))
+        return reply
 
     def _signed(self, site: str, reply: Payload, message: bytes) -> bytes:
         signature: bytes = reply["signature"]

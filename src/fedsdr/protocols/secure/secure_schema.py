@@ -58,6 +58,15 @@ KEYS = (
 )
 
 
+EVERY_KEY = FieldSpec(
+    "keys",
+    "mapping",
+    "keys of every site that sent its keys",
+    EVERYONE,
+    items=FieldSpec("", "record", fields=KEYS),
+)
+
+
 def _by_site(name: str, formula: str, seen_by: str, length: int) -> FieldSpec:
     item = FieldSpec("", "bytes", shape=(length,))
     return FieldSpec(name, "mapping", formula, seen_by, items=item)
@@ -133,6 +142,51 @@ RESULT = (
     ),
 )
 
+#: What is asked for.
+QUESTION = (
+    FieldSpec(
+        "statistic",
+        "choice",
+        "statistic that is added",
+        EVERYONE,
+        choices=(
+            "powers",
+            "means",
+            "shapes",
+            "steps",
+            "moments",
+            "errors",
+            "spread",
+            "profile",
+            "remainder",
+            "agreement",
+            "private",
+        ),
+    ),
+    FieldSpec(
+        "request",
+        "record",
+        "powers of two that columns are divided by, if sites agreed on them; "
+        "cuts of each column for steps; means that gaps are filled with, if "
+        "the study fills gaps; points and scores, if it has scores; candidate "
+        "directions for errors; for the second stage the selected columns "
+        "with their scale, and for spread their pooled covariance, for "
+        "profile and remainder directions, with pooled coefficients and "
+        "covariance where sites use them, for agreement the directions, what "
+        "they explain, and the usual variance of every column; otherwise "
+        "nothing",
+        EVERYONE,
+        fields=(
+            FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
+            CUTS,
+            FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+            *SCORES,
+            replace(BASES, absent=True),
+            *PROFILE,
+        ),
+    ),
+)
+
 SECURE = Schema(
     *exchange(
         "secure.agree",
@@ -160,49 +214,7 @@ SECURE = Schema(
         "secure.keys",
         [
             ROUND,
-            FieldSpec(
-                "statistic",
-                "choice",
-                "statistic that is added",
-                EVERYONE,
-                choices=(
-                    "powers",
-                    "means",
-                    "shapes",
-                    "steps",
-                    "moments",
-                    "errors",
-                    "spread",
-                    "profile",
-                    "remainder",
-                    "agreement",
-                    "private",
-                ),
-            ),
-            FieldSpec(
-                "request",
-                "record",
-                "powers of two that columns are divided by, if sites agreed on them; "
-                "cuts of each column for steps; means that gaps are filled with, if "
-                "the study fills gaps; points and scores, if it has scores; candidate "
-                "directions for errors; for the second stage the selected columns "
-                "with their scale, and for spread their pooled covariance, for "
-                "profile and remainder directions, with pooled coefficients and "
-                "covariance where sites use them, for agreement the directions, what "
-                "they explain, and the usual variance of every column; otherwise "
-                "nothing",
-                EVERYONE,
-                fields=(
-                    FieldSpec(
-                        "powers", "array", shape=("d",), dtype="<i8", absent=True
-                    ),
-                    CUTS,
-                    FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
-                    *SCORES,
-                    replace(BASES, absent=True),
-                    *PROFILE,
-                ),
-            ),
+            *QUESTION,
         ],
         KEYS,
     ),
@@ -210,13 +222,7 @@ SECURE = Schema(
         "secure.shares",
         [
             ROUND,
-            FieldSpec(
-                "keys",
-                "mapping",
-                "keys of every site that sent its keys",
-                EVERYONE,
-                items=FieldSpec("", "record", fields=KEYS),
-            ),
+            EVERY_KEY,
         ],
         [
             _by_site(
@@ -299,6 +305,38 @@ SECURE = Schema(
                 COORDINATOR,
                 SHARE_BYTES,
             )
+        ],
+    ),
+    *exchange(
+        "secure.opened",
+        [
+            ROUND,
+            *QUESTION,
+            EVERY_KEY,
+            FieldSpec(
+                "shared",
+                "list",
+                "sites that shared their secrets",
+                EVERYONE,
+                items=FieldSpec("", "text"),
+            ),
+            FieldSpec(
+                "masked",
+                "mapping",
+                "masked numbers of every site in the sum, with which each site opens "
+                "the sum itself: sums from which values follow that sites compute with",
+                "every site, as noise; of the x_i it can read the sum",
+                items=FieldSpec("", "array", shape=("v", "words"), dtype="<u8"),
+            ),
+            _by_site("signatures", "of the masked numbers", EVERYONE, 64),
+            _by_site("confirmed", "signatures of which sites stayed", EVERYONE, 64),
+            FieldSpec(
+                "shares",
+                "mapping",
+                "shares from secure.unmask, by the site that gave them",
+                EVERYONE,
+                items=_by_site("", "", "", SHARE_BYTES),
+            ),
         ],
     ),
     *exchange("secure.result", RESULT),
