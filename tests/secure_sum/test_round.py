@@ -125,7 +125,9 @@ def test_sites_that_were_shown_different_keys_cannot_go_on() -> None:
     boxes = {name: sites[name].share(known["keys"]) for name in "bcd"}
     sites["a"].share(fewer)
     with pytest.raises(Refusal) as caught:
-        receive_and_mask(sites["a"], {peer: boxes[peer]["a"] for peer in "bcd"}, VALUES["a"])
+        receive_and_mask(
+            sites["a"], {peer: boxes[peer]["a"] for peer in "bcd"}, VALUES["a"]
+        )
     assert caught.value.code == "TAMPERED"
 
 

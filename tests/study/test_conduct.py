@@ -50,7 +50,7 @@ def test_a_study_from_files_equals_the_fit(tmp_path: Path, model: Any) -> None:
         *(told[0], *sums, "estimate", told[-1], "done")
     ]
     assert all(set(s.answered) == set(NAMES) for s in steps if "." in s.name)
-    assert transport.transcript.rounds == 2 + 5 * n_sums
+    assert transport.transcript.rounds == 2 + 6 * n_sums
 
 
 @pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
@@ -132,7 +132,7 @@ def test_an_interrupted_second_stage_goes_on(
     n_sums = (fitted.communication_.rounds - 1) // 5
     finished = n_sums if stage == "result" else number - 1
     # Finished sums are not asked for again.
-    assert transport.transcript.rounds == 2 + 5 * (n_sums - finished)
+    assert transport.transcript.rounds == 2 + 6 * (n_sums - finished)
     assert subspace_distance(result.directions, fitted.directions_) < 1e-8
     for name in NAMES:
         entries = Ledger(tmp_path / name / "ledger").entries()

@@ -218,7 +218,7 @@ def test_gaps_are_filled_with_the_mean_over_all_sites(
         n_sums = asked
         assert result.selected == expected.selected
         assert subspace_distance(result.directions, expected.directions) < 1e-8
-    assert transport.transcript.rounds == 2 + 5 * n_sums
+    assert transport.transcript.rounds == 2 + 6 * n_sums
     # A site needs the means for new rows; the table of choices is the coordinator's.
     there = Result.from_json(tmp_path / "east" / "result.json")
     assert there.settings == result.settings

@@ -236,7 +236,9 @@ def root_of(nonces: bytes, commitments: Mapping[str, bytes]) -> bytes:
     bytes of length 32
         SHA-256.
     """
-    listed = (part for name in sorted(commitments) for part in (name, commitments[name]))
+    listed = (
+        part for name in sorted(commitments) for part in (name, commitments[name])
+    )
     return digest([nonces, *listed])
 
 
@@ -307,7 +309,9 @@ def check_dealing(
         (root_of(first.nonces, commitments), first.nonces)
     }
     if not same:
-        raise Refusal("TAMPERED", f"site {dealer!r} contradicts itself about its shares")
+        raise Refusal(
+            "TAMPERED", f"site {dealer!r} contradicts itself about its shares"
+        )
     digests = _digests(context, dealer, first.root, len(publics))
     for number, (public, challenge) in enumerate(zip(publics, digests, strict=True)):
         values = [proof.response(number) for proof in ordered]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.bindings import pair_info, self_info
+from fedsdr.secure_sum.curve_keys import SECRET_BYTES, public_of, seed_of
 from fedsdr.secure_sum.fixed_point import Ring, total
 from fedsdr.secure_sum.masks import apply_masks, pairwise
-from fedsdr.secure_sum.curve_keys import SECRET_BYTES, public_of, seed_of
 from fedsdr.secure_sum.round_secrets import PublicKeys, derive, mask_seed_from
 from fedsdr.secure_sum.sharing import join
 

@@ -25,7 +25,13 @@ from fedsdr.secure_sum.dealing import (
     holds,
 )
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES, Identity, check_signature
-from fedsdr.secure_sum.round_secrets import NONCE_BYTES, PublicKeys, derive, seal, unseal
+from fedsdr.secure_sum.round_secrets import (
+    NONCE_BYTES,
+    PublicKeys,
+    derive,
+    seal,
+    unseal,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -186,7 +192,9 @@ class PostOffice:
         check_signature(self.agreement.roster, dealer, parcel.signature, message)
         return parcel
 
-    def unpack(self, dealer: str, receiver: str, parcel: Parcel, secret: bytes) -> bytes:
+    def unpack(
+        self, dealer: str, receiver: str, parcel: Parcel, secret: bytes
+    ) -> bytes:
         """Open the box of a parcel and check the shares in it.
 
         Parameters
@@ -230,12 +238,23 @@ class PostOffice:
             try:
                 proofs = {n: Parcel.read(raw).proof for n, raw in parcels.items()}
                 publics = self.keys[dealer].shared
-                check_dealing(
-                    self.context, dealer, publics, proofs, threshold, word
-                )
+                check_dealing(self.context, dealer, publics, proofs, threshold, word)
             except Refusal as refusal:
-                guilty[dealer] = str(refusal)
+                guilty[dealer] = (
+                    str(refusal)
+                    if self._has_signed(dealer, parcels)
+                    else "what arrived from it is not signed by it"
+                )
         return guilty
+
+    def _has_signed(self, dealer: str, parcels: Mapping[str, bytes]) -> bool:
+        """Return whether parcels are as the dealer has made them."""
+        try:
+            for receiver, raw in parcels.items():
+                self.check_sender(dealer, receiver, raw)
+        except Refusal:
+            return False
+        return True
 
     def is_false(
         self, dealer: str, receiver: str, raw: bytes, ephemeral: bytes | None
@@ -290,9 +309,13 @@ class PostOffice:
         bytes of length 64
             Signature.
         """
-        return identity.sign(complaint_message(self.context, receiver, dealer, self.shown))
+        return identity.sign(
+            complaint_message(self.context, receiver, dealer, self.shown)
+        )
 
-    def answer(self, dealt: Dealt, dealer: str, receiver: str, complaint: bytes) -> bytes:
+    def answer(
+        self, dealt: Dealt, dealer: str, receiver: str, complaint: bytes
+    ) -> bytes:
         """Give the key of one box away, to whom its receiver has complained.
 
         Parameters
@@ -317,9 +340,21 @@ class PostOffice:
         """
         if receiver not in dealt.ephemerals:
             raise Refusal("PEERS", f"site {receiver!r} got no parcel")
+        self.check_complaint(receiver, dealer, complaint)
+        return scalar_of(dealt.ephemerals[receiver])
+
+    def check_complaint(self, receiver: str, dealer: str, complaint: bytes) -> None:
+        """Check that a receiver has signed a complaint.
+
+        Parameters
+        ----------
+        receiver, dealer : str
+            Names of the two sites.
+        complaint : bytes of length 64
+            Signature from `complain`; a `Refusal` if it is not.
+        """
         message = complaint_message(self.context, receiver, dealer, self.shown)
         check_signature(self.agreement.roster, receiver, complaint, message)
-        return scalar_of(dealt.ephemerals[receiver])
 
     def is_share(
         self, dealer: str, holder: str, raw: bytes, number: int, opened: bytes
@@ -343,5 +378,7 @@ class PostOffice:
             Whether it is the share that the dealer has committed to.
         """
         width = SECRET_BYTES
-        signed = Parcel.read(raw).proof.commitments[number * width : (number + 1) * width]
+        signed = Parcel.read(raw).proof.commitments[
+            number * width : (number + 1) * width
+        ]
         return commitment_of(self.context, dealer, holder, number, opened) == signed

@@ -17,10 +17,10 @@ from fedsdr.secure_sum.bindings import (
     shown_keys,
     survivors_message,
 )
+from fedsdr.secure_sum.dealing import opening
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import Identity, check_signature
 from fedsdr.secure_sum.masks import apply_masks
-from fedsdr.secure_sum.dealing import opening
 from fedsdr.secure_sum.parcels import Dealt, Parcel, PostOffice
 from fedsdr.secure_sum.round_secrets import PublicKeys, RoundSecrets, derive
 
@@ -145,9 +145,7 @@ class SumSite:
             try:
                 self._opened[peer, box] = self._open(peer, parcel)
             except Refusal:
-                complaints[peer] = self._office.complain(
-                    self.identity, self.name, peer
-                )
+                complaints[peer] = self._office.complain(self.identity, self.name, peer)
         return complaints
 
     def answer(self, complaints: Mapping[str, bytes]) -> dict[str, bytes]:

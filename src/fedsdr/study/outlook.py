@@ -22,7 +22,7 @@ from fedsdr.study.study_file import StudyFile
 USUAL_SELECTED = 10
 
 #: Messages of one secure sum.
-STAGES = ("keys", "shares", "masked", "confirm", "unmask")
+STAGES = ("keys", "shares", "verify", "masked", "confirm", "unmask")
 
 
 @dataclass(frozen=True, slots=True)

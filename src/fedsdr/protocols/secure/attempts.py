@@ -13,6 +13,11 @@ from fedsdr.exceptions import CODES
 from fedsdr.protocols.exchange import Failures, IncompleteError, Payload
 from fedsdr.protocols.secure.saved_sums import SumStore
 
+#: Codes of sites that have neither sent masked numbers nor recorded that they would.
+NOTHING_LEFT = frozenset(
+    {"DISCLOSURE", "MALFORMED", "ORDER", "PEERS", "TAMPERED", "TERMS"}
+)
+
 
 class BrokenRoundError(IncompleteError):
     """A sum needs the sites of an earlier one, which are not all there.
@@ -88,3 +93,8 @@ class Attempt:
             }
             raise BrokenRoundError(self.name, lost, self.sites)
         self.state.save(self.name, {**self.stamp, "sites": list(now)})
+
+    def forget(self) -> None:
+        """Forget the sites of an attempt in which no site has sent masked numbers."""
+        if not self.sites:
+            self.state.forget(self.name)

@@ -37,6 +37,15 @@ class SumStore(Protocol):
             Content to save.
         """
 
+    def forget(self, name: str) -> None:
+        """Remove what was saved of a sum.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+
 
 class NotSaved:
     """Saves nothing: a study that is interrupted starts again."""
@@ -68,6 +77,16 @@ class NotSaved:
             Content to save.
         """
         del name, content
+
+    def forget(self, name: str) -> None:
+        """Forget nothing.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+        del name
 
 
 class SumFolder:
@@ -123,3 +142,13 @@ class SumFolder:
         ):
             file = self.path / f"{name}.round"
             write_atomically(file, encode(content), private=True)
+
+    def forget(self, name: str) -> None:
+        """Remove the file of a sum.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+        (self.path / f"{name}.round").unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -18,11 +18,13 @@ from fedsdr.protocols.exchange import (
     IncompleteError,
     Payload,
     Payloads,
+    Replies,
 )
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
-from fedsdr.protocols.secure.attempts import Attempt
+from fedsdr.protocols.secure.attempts import NOTHING_LEFT, Attempt
+from fedsdr.protocols.secure.disputes import Boxes, Disputes
 from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
-from fedsdr.protocols.secure.secure_schema import SECURE
+from fedsdr.protocols.secure.secure_schema import SECURE, SHARE_BYTES
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     ColumnPowers,
@@ -37,10 +39,12 @@ from fedsdr.secure_sum.bindings import (
     keys_message,
     masked_message,
     parties,
+    shown_keys,
     survivors_message,
 )
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import check_signature
+from fedsdr.secure_sum.parcels import PostOffice
 
 T = TypeVar("T")
 
@@ -53,7 +57,7 @@ Read = Callable[[str, Payload], T]
 
 @dataclass(slots=True, eq=False)
 class SecureSum:
-    """Adds over sites without seeing their terms, with five messages per sum.
+    """Adds over sites without seeing their terms, with six messages per sum.
 
     Parameters
     ----------
@@ -244,13 +248,9 @@ class SecureSum:
             dict.fromkeys(keys, shown),
             partial(_boxes_of, set(keys)),
         )
-        attempt.bind(boxes, self.failures)
-        masked = self._ask(
-            "secure.masked",
-            {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
-            partial(self._masked_of, context),
-            n_values=n_values,
-        )
+        office = PostOffice(agreement, context, keys, shown_keys(keys))
+        boxes = self._verified(office, tag, boxes)
+        masked = self._masked(context, attempt, boxes, n_values)
         survivors = tuple(sorted(masked))
         attempt.bind(survivors, self.failures)
         seen = parties(keys, boxes, survivors)
@@ -266,7 +266,7 @@ class SecureSum:
         shares = self._ask(
             "secure.unmask",
             dict.fromkeys(signed, shown),
-            lambda _, reply: reply["shares"],
+            partial(_shares_of, office, boxes, set(masked)),
         )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
@@ -274,9 +274,65 @@ class SecureSum:
             check_counts(opened, len(survivors), rescaled="powers" in request)
         return opened, survivors
 
+    def _verified(self, office: PostOffice, tag: Payload, boxes: Boxes) -> Boxes:
+        """Let sites check each other's shares, and leave out those that have lied.
+
+        Nothing has left yet that masks would have to protect, so the round goes on with
+        the others.
+        """
+        self._blame(boxes, office.check_public(boxes))
+        reports = self._ask(
+            "secure.verify",
+            {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
+            lambda _, reply: reply,
+        )
+        boxes = {site: boxes[site] for site in reports}
+        disputes = Disputes(office, boxes, reports)
+        asked = {
+            dealer: {**tag, "complaints": complaints}
+            for dealer, complaints in disputes.open_questions().items()
+        }
+        answers = (
+            self._exchange("secure.dispute", asked, lambda _, reply: reply["keys"])
+            if asked
+            else {}
+        )
+        silent = {site for site in asked if self.failures.get(site) == "TIMEOUT"}
+        self._blame(boxes, disputes.decide(answers, silent))
+        left = {site: own for site, own in boxes.items() if site not in silent}
+        self._enough("secure.verify", left)
+        return left
+
+    def _blame(self, boxes: Boxes, guilty: Mapping[str, str]) -> None:
+        """Leave sites out that have lied, and say so."""
+        for site, reason in guilty.items():
+            del boxes[site]
+            self.failures[site] = "TAMPERED"
+            warn_user(
+                f"{site} is left out of the sum: {reason}. Nothing had been added yet; "
+                "ask its steward",
+                SiteWarning,
+            )
+
+    def _masked(
+        self, context: Context, attempt: Attempt, boxes: Boxes, n_values: int
+    ) -> dict[str, Ring]:
+        """Ask for masked numbers; an attempt has begun once they may have left."""
+        attempt.bind(boxes, self.failures)
+        name, tag = "secure.masked", {"round": context.round}
+        payloads = {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes}
+        replies, failures = self._send(name, payloads)
+        if not replies and set(failures.values()) <= NOTHING_LEFT:
+            attempt.forget()
+        read = partial(self._masked_of, context)
+        found = self._read(name, payloads, replies, read, n_values=n_values)
+        self._enough(name, found)
+        return found
+
     def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
         keys = PublicKeys(**reply)
         self._signed(site, reply, keys_message(context, site, keys))
+        keys.check(site)
         return keys
 
     def _masked_of(self, context: Context, site: str, reply: Payload) -> Ring:
@@ -294,20 +350,37 @@ class SecureSum:
     ) -> dict[str, T]:
         """Exchange a message; some sites may fail, but not too many."""
         found = self._exchange(name, payloads, read, **sizes)
-        if len(found) < self.study.agreed_threshold:
-            raise IncompleteError(name, dict(self.failures))
+        self._enough(name, found)
         return found
+
+    def _enough(self, name: str, sites: Collection[str]) -> None:
+        if len(sites) < self.study.agreed_threshold:
+            raise IncompleteError(name, dict(self.failures))
 
     def _exchange(
         self, name: str, payloads: Payloads, read: Read[T], **sizes: int
     ) -> dict[str, T]:
         """Exchange a message; a site whose reply does not fit counts as lost."""
-        sizes = {**self.study.sizes, **sizes}
+        replies, _ = self._send(name, payloads)
+        return self._read(name, payloads, replies, read, **sizes)
+
+    def _send(self, name: str, payloads: Payloads) -> tuple[Replies, Failures]:
         # Most messages are one object for all sites, and are checked once.
         for payload in {id(one): one for one in payloads.values()}.values():
-            SECURE.check(name, "request", payload, sizes)
+            SECURE.check(name, "request", payload, dict(self.study.sizes))
         replies, failures = self.exchange(name, payloads, self.timeout)
         self.failures |= failures
+        return replies, failures
+
+    def _read(
+        self,
+        name: str,
+        payloads: Payloads,
+        replies: Replies,
+        read: Read[T],
+        **sizes: int,
+    ) -> dict[str, T]:
+        sizes = {**self.study.sizes, **sizes}
         found = {}
         for site in sorted(replies.keys() & payloads.keys()):
             try:
@@ -355,10 +428,23 @@ def _unread(site: str, reply: Payload) -> None:
 
 def _boxes_of(names: set[str], site: str, reply: Payload) -> dict[str, bytes]:
     boxes: dict[str, bytes] = reply["boxes"]
-    if set(boxes) != names - {site}:
+    if set(boxes) != names:
         raise Refusal("MALFORMED", "a box is missing")
     return boxes
 
 
-def _addressed(boxes: Mapping[str, Mapping[str, bytes]], site: str) -> dict[str, bytes]:
-    return {peer: sent[site] for peer, sent in boxes.items() if site in sent}
+def _addressed(boxes: Boxes, site: str) -> dict[str, bytes]:
+    return {peer: sent[site] for peer, sent in boxes.items() if peer != site}
+
+
+def _shares_of(
+    office: PostOffice, boxes: Boxes, stayed: set[str], site: str, reply: Payload
+) -> dict[str, bytes]:
+    """Read the shares that a site shows, if they are those that it was given."""
+    shown: dict[str, bytes] = reply["shares"]
+    for dealer, sent in boxes.items():
+        number = 0 if dealer in stayed else 1
+        opened = shown.get(dealer, b"")
+        if not office.is_share(dealer, site, sent[site], number, opened):
+            raise Refusal("TAMPERED", f"{site} shows other shares than it was given")
+    return {dealer: shown[dealer][:SHARE_BYTES] for dealer in boxes}

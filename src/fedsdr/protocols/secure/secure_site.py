@@ -64,9 +64,9 @@ class SecureSite:
     -----
     The site sees public keys and boxes of other sites, candidate directions, which
     sites stayed, and the result. It sends the replies of `SumSite`, under
-    "secure.keys", "secure.shares", "secure.masked", "secure.confirm" and
-    "secure.unmask", in this order and once per round; a new round ends an unfinished
-    one. A refusal leaves the state as it was, except that the round ends if an offer
+    "secure.keys", "secure.shares", "secure.verify", "secure.masked", "secure.confirm"
+    and "secure.unmask", in this order, and once per round those that change its state;
+    a new round ends an unfinished one. A refusal leaves the state as it was, except that the round ends if an offer
     cannot be recorded, or if the numbers are too large to be added.
     """
 
@@ -113,6 +113,8 @@ class SecureSite:
             "secure.agree": self._agree,
             "secure.keys": self._keys,
             "secure.shares": self._share,
+            "secure.verify": self._verify,
+            "secure.dispute": self._dispute,
             "secure.masked": self._mask,
             "secure.confirm": self._confirm,
             "secure.unmask": self._unmask,
@@ -171,6 +173,16 @@ class SecureSite:
         keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
         return {"boxes": going.party.share(keys)}
 
+    def _verify(self, payload: Payload) -> Payload:
+        found = self._going(payload).party.verify(payload["boxes"])
+        return {
+            "complaints": {peer: signed for peer, signed in found.items() if signed},
+            "unsigned": sorted(peer for peer, signed in found.items() if not signed),
+        }
+
+    def _dispute(self, payload: Payload) -> Payload:
+        return {"keys": self._going(payload).party.answer(payload["complaints"])}
+
     def _mask(self, payload: Payload) -> Payload:
         going, boxes = self._going(payload), payload["boxes"]
         values = self._compute(going.question)
@@ -179,7 +191,8 @@ class SecureSite:
         self._gate.permit(release)
         if not (np.abs(values) < self._study.ring.limit(len(self._study.sites))).all():
             self._end_round(release)
-        masked = going.party.mask(boxes, values)
+        going.party.receive(boxes)
+        masked = going.party.mask(values)
         # Once this is sent, others can open a sum over some of these sites without us.
         try:
             self._gate.record(release, values, "offered")
