@@ -372,6 +372,8 @@ def _longer(value: Any) -> Any:
         return value + b"."
     if isinstance(value, np.ndarray):
         return np.concatenate([value, value])
+    if isinstance(value, list):
+        return [*value, 1]
     return {site: own + b"." for site, own in value.items()}
 
 

@@ -426,7 +426,7 @@ def _unread(site: str, reply: Payload) -> None:
     """Take a reply that holds nothing."""
 
 
-def _boxes_of(names: set[str], site: str, reply: Payload) -> dict[str, bytes]:
+def _boxes_of(names: set[str], _: str, reply: Payload) -> dict[str, bytes]:
     boxes: dict[str, bytes] = reply["boxes"]
     if set(boxes) != names:
         raise Refusal("MALFORMED", "a box is missing")

@@ -66,8 +66,9 @@ class SecureSite:
     sites stayed, and the result. It sends the replies of `SumSite`, under
     "secure.keys", "secure.shares", "secure.verify", "secure.masked", "secure.confirm"
     and "secure.unmask", in this order, and once per round those that change its state;
-    a new round ends an unfinished one. A refusal leaves the state as it was, except that the round ends if an offer
-    cannot be recorded, or if the numbers are too large to be added.
+    a new round ends an unfinished one. A refusal leaves the state as it was, except
+    that the round ends if an offer cannot be recorded, or if the numbers are too large
+    to be added.
     """
 
     def __init__(
