@@ -7,6 +7,7 @@ from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_gate import OpenGate, ReleaseGate
 from fedsdr.disclosure.release_rules import RULES, Violation
 from fedsdr.disclosure.releases import Release, subject_of
+from fedsdr.disclosure.voiding import void_round
 
 __all__ = [
     "RULES",
@@ -23,4 +24,5 @@ __all__ = [
     "Violation",
     "observe",
     "subject_of",
+    "void_round",
 ]

@@ -67,7 +67,7 @@ class Entry:
         Number of the entry, from 0.
     time : str
         When it was written, UTC.
-    stage : {"offered", "released"}
+    stage : {"offered", "released", "voided"}
         See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.

@@ -150,10 +150,17 @@ def other_sites(
     outcome: others may have opened the sum without saying so. It counts as released
     over all its sites. Within its own round a release may be over some of the sites to
     which it was offered, once.
+
+    A round that the steward has voided does not count, and cannot go on.
     """
     if not policy.same_sites_only or not release.sites:
         return None
     own = (release.study, release.round, release.subject)
+    if own in voided_rounds(related):
+        return Violation(
+            "SITES",
+            "the steward has voided this round: begin another one",
+        )
     for key, entry in _outcomes(related):
         narrowed = key == own and entry.stage == "offered"
         if set(release.sites) == set(entry.sites) or (
@@ -231,9 +238,28 @@ def _outcomes(
 ) -> Iterator[tuple[tuple[str, str, str], Entry]]:
     """Find how rounds ended: their releases, or offers without a release."""
     closed = {_key(entry) for entry in related if entry.stage == "released"}
+    voided = voided_rounds(related)
     for entry in related:
+        if _key(entry) in voided:
+            continue
         if entry.stage == "released" or _key(entry) not in closed:
             yield _key(entry), entry
+
+
+def voided_rounds(entries: Iterable[Entry]) -> set[tuple[str, str, str]]:
+    """Find the rounds that the steward has voided.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        Entries of the ledger.
+
+    Returns
+    -------
+    set of tuple of str
+        Study, name and subject of each.
+    """
+    return {_key(entry) for entry in entries if entry.stage == "voided"}
 
 
 def _key(entry: Entry) -> tuple[str, str, str]:

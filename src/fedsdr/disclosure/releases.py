@@ -11,7 +11,8 @@ from fedsdr.exceptions import InputError
 
 #: How far a release is. "offered": masked numbers leave the site, and the sum may be
 #: opened over these sites or some of them. "released": over exactly these sites.
-ReleaseStage = Literal["offered", "released"]
+#: "voided": the steward has decided that the round counts as if it had not been.
+ReleaseStage = Literal["offered", "released", "voided"]
 
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 

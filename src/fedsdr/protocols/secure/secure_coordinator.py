@@ -165,6 +165,7 @@ class SecureSum:
         if saved is not None:
             self._check_saved(saved, question, n_values)
             attempt.sites = tuple(saved["sites"])
+            attempt.rounds = tuple(saved.get("rounds", ()))
         elif statistic in self._added:
             # Sites refuse another sum of the same statistic over other sites.
             attempt.sites = self._added[statistic]
@@ -173,6 +174,7 @@ class SecureSum:
             context = Context(
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
+            attempt.round = context.round
             vector, survivors = self._run(context, attempt, request, n_values)
             saved = {**stamp, "values": vector, "sites": list(survivors)}
             self.state.save(name, saved)
