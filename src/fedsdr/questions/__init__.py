@@ -11,6 +11,7 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.possible_sums import check_possible
 from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.row_settings import AS_HELD, RowSettings
@@ -38,5 +39,6 @@ __all__ = [
     "SpreadOf",
     "Sum",
     "ask_sites",
+    "check_possible",
     "read_question",
 ]

@@ -204,6 +204,7 @@ class StudyFile(BaseModel):
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
             imputed=self.imputed,
+            widths=self._widths(),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
         )
 
@@ -253,6 +254,17 @@ class StudyFile(BaseModel):
             else:
                 found += [(f"{name}={level}", "") for level in column.indicators]
         return found
+
+    def _widths(self) -> tuple[float, ...]:
+        """Return how wide the declared range of each feature is."""
+        found: list[float] = []
+        for column in self.columns.values():
+            if column.type == "number":
+                low, high = column.range or (-math.inf, math.inf)
+                found.append(high - low)
+            else:
+                found += [1.0] * len(column.indicators)
+        return tuple(found)
 
 
 def read_study(path: str | Path) -> StudyFile:

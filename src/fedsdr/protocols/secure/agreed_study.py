@@ -39,6 +39,9 @@ class AgreedStudy:
         Unit of every column, where the study fixes units.
     imputed : tuple of str, default=()
         Columns whose gaps sites fill with the mean over all sites, asked for first.
+    widths : tuple of float, default=()
+        Widths of the ranges that columns were declared to have, infinite without one;
+        the coordinator checks sums with them. They are part of `details`.
     details : str, default=""
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
@@ -53,6 +56,7 @@ class AgreedStudy:
     threshold: int | None = None
     units: tuple[str, ...] = ()
     imputed: tuple[str, ...] = ()
+    widths: tuple[float, ...] = ()
     details: str = ""
     ring: FixedPoint = field(default_factory=FixedPoint)
 
@@ -66,6 +70,8 @@ class AgreedStudy:
             raise InputError("the study names a column twice")
         if self.units and len(self.units) != len(self.columns):
             raise InputError("the study must name a unit for every column, or for none")
+        if self.widths and len(self.widths) != len(self.columns):
+            raise InputError("the study must have a width for every column, or none")
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
 

@@ -33,6 +33,7 @@ from fedsdr.questions import (
     MomentsOf,
     Question,
     Sum,
+    check_possible,
 )
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
@@ -138,10 +139,17 @@ class SecureSum:
         object
             Sum over the sites that stayed; an `IncompleteError` if they were too few.
         """
-        vector = self.add(question.name, question.request(), question.n_values)
-        return question.unpack(vector)
+        check = partial(check_possible, question, widths=self.study.widths)
+        request, size = question.request(), question.n_values
+        return question.unpack(self.add(question.name, request, size, check))
 
-    def add(self, statistic: str, request: Payload, n_values: int) -> Vector:
+    def add(
+        self,
+        statistic: str,
+        request: Payload,
+        n_values: int,
+        check: Callable[[Vector], None] | None = None,
+    ) -> Vector:
         """Add vectors of numbers over the sites.
 
         Parameters
@@ -152,6 +160,8 @@ class SecureSum:
             Content of the request, such as candidate directions.
         n_values : int
             Length of the sum.
+        check : callable, optional
+            Raises a `Refusal` for a sum that cannot be one; such a sum is not kept.
 
         Returns
         -------
@@ -176,6 +186,8 @@ class SecureSum:
             )
             attempt.round = context.round
             vector, survivors = self._run(context, attempt, request, n_values)
+            if check is not None:
+                check(vector)
             saved = {**stamp, "values": vector, "sites": list(survivors)}
             self.state.save(name, saved)
         self._note_lost(statistic, tuple(saved["sites"]))
