@@ -176,7 +176,7 @@ def test_a_damaged_state_is_said(tmp_path: Any) -> None:
 
 
 def test_another_study_is_refused() -> None:
-    consortium, other = Consortium(make_rows(3)), Consortium(make_rows(3))
+    consortium, other = Consortium(make_rows(3)), Consortium(make_rows(3), prefix="z")
     with pytest.raises(IncompleteError, match="terms differ"):
         SecureSum(consortium.transport, other.study).agree()
 
@@ -257,7 +257,7 @@ def test_no_mask_is_used_in_two_rounds() -> None:
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Any) -> None:
-    first, second = Consortium(make_rows(3)), Consortium(make_rows(3))
+    first, second = Consortium(make_rows(3)), Consortium(make_rows(3), prefix="z")
     add_moments(first, state=SumFolder(tmp_path))
     add_moments(second, state=SumFolder(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2

