@@ -18,7 +18,7 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-fast test-slow test-random test-mutants test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum bench-federation bench-scale bench-columns designs alarms dist walk reproduce clean
 
 help: ## show this list
@@ -49,6 +49,9 @@ test-slow: $(VENV)/.dev ## certify the most expensive problems
 test-random: $(VENV)/.dev ## try the properties on examples that nobody has tried
 	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 		-m 'not e2e and not slow and hypothesis' $(ARGS)
+
+test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
+	$(BIN)/python -m tools.mutants $(ARGS)
 
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \

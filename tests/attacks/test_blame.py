@@ -14,10 +14,11 @@ from fedsdr.exceptions import Refusal, SiteWarning
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum, SumFolder, secure_site
 from fedsdr.protocols.secure.attempts import BrokenRoundError
-from fedsdr.secure_sum import PublicKeys, SumSite, parcels, sum_site
-from fedsdr.secure_sum.curve_keys import new_private
+from fedsdr.secure_sum import PublicKeys, SumSite, dealing, parcels, sum_site
+from fedsdr.secure_sum.curve_keys import ORDER, new_private
 from fedsdr.secure_sum.dealing import HELD_BYTES, commitments_of, deal
 from fedsdr.secure_sum.parcels import PostOffice
+from fedsdr.secure_sum.sharing import split
 
 LIAR, OTHER = "site-01", "site-03"
 #: Points of low order, canonical and not.
@@ -58,12 +59,33 @@ def another_secret(context: Any, dealer: str, names: Any, keys: Any, least: int)
     return deal(context, dealer, names, [new_private() for _ in keys], least)
 
 
+def off_for_the_last(*question: Any) -> Any:
+    """Give the last site shares beside the polynomial, with all that it can check."""
+
+    def spoilt(secret: bytes, threshold: int, count: int) -> list[bytes]:
+        return [*split(secret, threshold, count)[:-1], os.urandom(31).rjust(32, b"\0")]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dealing, "split", spoilt)
+        return deal(*question)
+
+
 def another_list(context: Any, dealer: str, names: Any, keys: Any, least: int) -> Any:
-    """Commit to garbage for one site, after the challenge is known."""
+    """Once the challenge is known, commit to other shares that fit the response."""
     dealt = deal(context, dealer, names, keys, least)
-    held = os.urandom(HELD_BYTES)
+    proof = dealt[OTHER][1]
+    challenges = dealing._challenges(context, dealer, proof.root, len(keys))
+    made_up = [int.from_bytes(os.urandom(31)) for _ in keys]
+    blinds = [
+        (proof.response(i) - challenge * share) % ORDER
+        for i, (challenge, share) in enumerate(zip(challenges, made_up, strict=True))
+    ]
+    held = b"".join(one.to_bytes(32) for one in (*made_up, *blinds))
     commitments = commitments_of(context, dealer, OTHER, held)
-    return {**dealt, OTHER: (held, replace(dealt[OTHER][1], commitments=commitments))}
+    changed = replace(proof, commitments=commitments)
+    # What the receiver can see fits.
+    assert dealing.holds(context, dealer, OTHER, held, changed)
+    return {**dealt, OTHER: (held, changed)}
 
 
 def crooked(how: Deal) -> type[SumSite]:
@@ -156,6 +178,7 @@ LIARS = [
     crooked(garbage),
     crooked(garbage_for_one),
     crooked(too_many_coefficients),
+    crooked(off_for_the_last),
     crooked(another_secret),
     crooked(another_list),
     Accuser,

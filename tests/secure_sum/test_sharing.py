@@ -39,6 +39,14 @@ def test_fewer_shares_fit_every_secret(
     assert join(few | missing) == other
 
 
+@given(SECRETS, st.integers(2, 8))
+def test_one_share_fewer_does_not_give_the_secret_back(
+    secret: bytes, threshold: int
+) -> None:
+    shares = dict(enumerate(split(secret, threshold, 8), start=1))
+    assert join({i: shares[i] for i in range(1, threshold)}) != secret
+
+
 def _through(points: dict[int, bytes], at: int) -> bytes:
     """Interpolate with exact fractions."""
     value = 0
