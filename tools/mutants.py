@@ -2,8 +2,9 @@
 
 ``make test-mutants`` runs this. Each mutant of `tools.mutant_table` is written into a
 copy of the sources, and the tests that are meant to notice it are run there. A mutant
-is killed if one of them fails. Mutants that were tried at the commit of the sources are
-not tried again; ``--fresh`` tries all. The page is ``benchmarks/results/mutants.md``.
+is killed if one of them fails. Mutants that were killed at the commit of the sources
+are not tried again; ``--fresh`` tries all. The page is
+``benchmarks/results/mutants.md``.
 """
 
 import argparse
@@ -16,13 +17,15 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.ledger import Ledger, Row
-from tools.mutant_table import MUTANTS, Mutant
+from tools.mutant import Mutant
+from tools.mutant_table import MUTANTS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 COPIED = ("src", "tests", "tools", "benchmarks", "docs", "examples")
 #: Exit codes of pytest.
 PASSED, FAILED = 0, 1
+KILLED = "killed"
 
 
 def main() -> int:
@@ -41,6 +44,7 @@ def main() -> int:
         key=("mutant",),
         source="src/fedsdr",
     )
+    ledger.rows = [row for row in ledger.rows if row["outcome"] == KILLED]
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
         for folder in COPIED:
@@ -54,7 +58,7 @@ def main() -> int:
             ledger.measure({"mutant": one.name}, lambda one=one: _try(copy, one))
     _write_page(ledger)
     known = {str(row["mutant"]): row for row in ledger.rows}
-    alive = [one.name for one in chosen if known[one.name]["outcome"] != "killed"]
+    alive = [one.name for one in chosen if known[one.name]["outcome"] != KILLED]
     for survivor in alive:
         print(f"not killed: {survivor}", file=sys.stderr)
     return 1 if alive else 0
@@ -118,7 +122,7 @@ def _try(copy: Path, mutant: Mutant) -> Row:
         for path, text in originals.items():
             path.write_text(text)
     failed = re.search(r"^FAILED (\S+)", output, re.MULTILINE)
-    outcome = {PASSED: "survived", FAILED: "killed"}.get(code, f"broken ({code})")
+    outcome = {PASSED: "survived", FAILED: KILLED}.get(code, f"broken ({code})")
     if outcome.startswith("broken"):
         print(output[-2000:], file=sys.stderr)
     killer = failed.group(1).rpartition("/")[2] if failed else ""
@@ -130,7 +134,7 @@ def _write_page(ledger: Ledger) -> None:
     tried = [known[one.name] for one in MUTANTS if one.name in known]
     if not tried:
         return
-    killed = sum(row["outcome"] == "killed" for row in tried)
+    killed = sum(row["outcome"] == KILLED for row in tried)
     lines = [
         "# Defences that were switched off",
         "",

@@ -14,7 +14,7 @@ from fedsdr.exceptions import SiteWarning
 from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSite, SecureSum, SumFolder
-from fedsdr.protocols.secure.secure_coordinator import check_counts
+from fedsdr.protocols.secure.round_replies import check_counts
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting

@@ -23,8 +23,14 @@ from fedsdr.protocols.exchange import (
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.attempts import NOTHING_LEFT, Attempt
 from fedsdr.protocols.secure.disputes import Boxes, Disputes
+from fedsdr.protocols.secure.round_replies import (
+    addressed,
+    boxes_of,
+    check_counts,
+    shares_of,
+)
 from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
-from fedsdr.protocols.secure.secure_schema import SECURE, SHARE_BYTES
+from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     ColumnPowers,
@@ -260,7 +266,7 @@ class SecureSum:
         boxes = self._ask(
             "secure.shares",
             dict.fromkeys(keys, shown),
-            partial(_boxes_of, set(keys)),
+            partial(boxes_of, set(keys)),
         )
         office = PostOffice(agreement, context, keys, shown_keys(keys))
         boxes = self._verified(office, tag, boxes)
@@ -280,7 +286,7 @@ class SecureSum:
         shares = self._ask(
             "secure.unmask",
             dict.fromkeys(signed, shown),
-            partial(_shares_of, office, boxes, set(masked)),
+            partial(shares_of, office, boxes, set(masked)),
         )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
@@ -297,7 +303,7 @@ class SecureSum:
         self._blame(boxes, office.check_public(boxes))
         reports = self._ask(
             "secure.verify",
-            {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
+            {site: {**tag, "boxes": addressed(boxes, site)} for site in boxes},
             lambda _, reply: reply,
         )
         boxes = {site: boxes[site] for site in reports}
@@ -334,7 +340,7 @@ class SecureSum:
         """Ask for masked numbers; an attempt has begun once they may have left."""
         attempt.bind(boxes, self.failures)
         name, tag = "secure.masked", {"round": context.round}
-        payloads = {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes}
+        payloads = {site: {**tag, "boxes": addressed(boxes, site)} for site in boxes}
         replies, failures = self._send(name, payloads)
         if not replies and set(failures.values()) <= NOTHING_LEFT:
             attempt.forget()
@@ -405,60 +411,5 @@ class SecureSum:
         return found
 
 
-def check_counts(values: Vector, n_sites: int, *, rescaled: bool = False) -> None:
-    """Check that moments count their own sites, and at least one row per site.
-
-    Parameters
-    ----------
-    values : ndarray
-        Packed summaries; the first is that of all rows.
-    n_sites : int
-        Number of sites in the sum.
-    rescaled : bool, default=False
-        Whether sites agreed on powers of two: those with numbers of another order then
-        contribute nothing.
-
-    Raises
-    ------
-    Refusal
-        "TAMPERED" if the counts are impossible for this number of sites.
-    InputError
-        If sites have numbers of another order.
-    """
-    rows, sites = values[0], values[1]
-    if rescaled and 0 <= sites < n_sites and sites == np.rint(sites):
-        raise InputError(
-            f"{n_sites - int(sites)} of {n_sites} sites hold columns with numbers of "
-            "another order than the others, which cannot be added: sites must use the "
-            "units of the study"
-        )
-    if sites != n_sites or rows < n_sites or rows != np.rint(rows):
-        raise Refusal("TAMPERED", "the sum does not count its own sites")
-
-
 def _unread(site: str, reply: Payload) -> None:
     """Take a reply that holds nothing."""
-
-
-def _boxes_of(names: set[str], _: str, reply: Payload) -> dict[str, bytes]:
-    boxes: dict[str, bytes] = reply["boxes"]
-    if set(boxes) != names:
-        raise Refusal("MALFORMED", "a box is missing")
-    return boxes
-
-
-def _addressed(boxes: Boxes, site: str) -> dict[str, bytes]:
-    return {peer: sent[site] for peer, sent in boxes.items() if peer != site}
-
-
-def _shares_of(
-    office: PostOffice, boxes: Boxes, stayed: set[str], site: str, reply: Payload
-) -> dict[str, bytes]:
-    """Read the shares that a site shows, if they are those that it was given."""
-    shown: dict[str, bytes] = reply["shares"]
-    for dealer, sent in boxes.items():
-        number = 0 if dealer in stayed else 1
-        opened = shown.get(dealer, b"")
-        if not office.is_share(dealer, site, sent[site], number, opened):
-            raise Refusal("TAMPERED", f"{site} shows other shares than it was given")
-    return {dealer: shown[dealer][:SHARE_BYTES] for dealer in boxes}
