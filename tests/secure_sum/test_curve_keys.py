@@ -4,10 +4,13 @@ import os
 
 import pytest
 
+from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.curve_keys import (
+    LOW_ORDER,
     ORDER,
     agree,
     challenge_of,
+    check_public,
     new_private,
     private_from,
     proves,
@@ -82,7 +85,7 @@ def test_a_private_key_comes_back_from_its_number(_number: int) -> None:
 def test_proofs_hold_for_the_private_key_and_for_nothing_else() -> None:
     private, nonce, digest = new_private(), new_private(), os.urandom(32)
     secret, blind = (int.from_bytes(scalar_of(key)) for key in (private, nonce))
-    challenge, _ = challenge_of(digest)
+    challenge = challenge_of(digest)
     public, committed = raw_public(private), raw_public(nonce)
     right = blind + challenge * secret
     assert proves(committed, public, digest, right % ORDER)
@@ -100,7 +103,7 @@ def test_sums_and_differences_of_points_have_the_coordinates_that_proofs_use() -
     for _ in range(5):
         one, other = (int.from_bytes(os.urandom(31)) for _ in range(2))
         digest = os.urandom(32)
-        challenge, _ = challenge_of(digest)
+        challenge = challenge_of(digest)
         total = add(multiply(one, BASE), multiply(challenge * other % ORDER, BASE))
         assert total == multiply((one + challenge * other) % ORDER, BASE)
         nonce, public = as_bytes(multiply(one, BASE)), as_bytes(multiply(other, BASE))
@@ -123,3 +126,30 @@ def test_words_of_the_dual_code_find_every_high_degree(
 
     for degree in range(count):
         assert (weighted(degree) == 0) == (degree < threshold)
+
+
+def test_points_of_low_order_are_those_that_agree_on_nothing() -> None:
+    """X25519 gives zero for exactly these; twice each, where it fits into 255 bits."""
+    forms = {
+        (x + shift + top).to_bytes(32, "little")
+        for x in LOW_ORDER
+        for shift in (0, FIELD)
+        for top in (0, 2**255)
+        if x + shift < 2**255
+    }
+    assert len(forms) == 14
+    for form in forms:
+        with pytest.raises(Refusal):
+            agree(new_private(), form)
+        with pytest.raises(Refusal, match="'east' has sent a key of low order"):
+            check_public("east", raw_public(new_private()), form)
+    # The points of order 8 on the curve double to x = 1, and those to x = 0.
+    for x in LOW_ORDER - {0, 1, FIELD - 1}:
+        assert doubled(x) == 1
+    assert doubled(1) == doubled(FIELD - 1) == 0
+    check_public("east", *(raw_public(new_private()) for _ in range(100)))
+
+
+def doubled(x: int) -> int:
+    below = 4 * x * (x * x + 486662 * x + 1)
+    return (x * x - 1) ** 2 * pow(below, -1, FIELD) % FIELD

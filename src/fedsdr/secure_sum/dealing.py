@@ -375,7 +375,7 @@ def _digests(context: Context, dealer: str, root: bytes, count: int) -> list[byt
 
 
 def _challenges(context: Context, dealer: str, root: bytes, count: int) -> list[int]:
-    return [challenge_of(one)[0] for one in _digests(context, dealer, root, count)]
+    return [challenge_of(one) for one in _digests(context, dealer, root, count)]
 
 
 def _nth(parts: bytes, number: int) -> bytes:
