@@ -34,7 +34,7 @@ Deal = Callable[..., dict[str, Any]]
 
 
 def garbage(context: Any, dealer: str, names: Any, keys: Any, threshold: int) -> Any:
-    """Give everybody random numbers, and commit to them."""
+    """Give everybody random numbers, with the proof of other ones."""
     honest = deal(context, dealer, names, keys, threshold)
     return {
         name: (os.urandom(HELD_BYTES), proof) for name, (_, proof) in honest.items()
