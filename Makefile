@@ -18,7 +18,7 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-random test-fuzz test-e2e check bench-solver bench-peers bench-protocols \
+.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check bench-solver bench-peers bench-protocols \
 	bench-secure-sum bench-summaries bench-federation bench-scale bench-columns bench-growth bench-privacy \
 	designs alarms dist walk reproduce clean
 
@@ -51,8 +51,10 @@ test-random: $(VENV)/.dev ## try the properties on examples that nobody has trie
 	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 		-m 'not e2e and not slow and hypothesis' $(ARGS)
 
-test-fuzz: $(VENV)/.dev ## send 51,000 mutated messages to a site
+test-fuzz: $(VENV)/.dev ## send 60,000 mutated messages to a site
 	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py $(ARGS)
+test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
+	$(BIN)/python -m tools.mutants $(ARGS)
 
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \

@@ -24,6 +24,7 @@ from fedsdr.questions import (
     RowSettings,
     fills_from,
 )
+from fedsdr.secure_sum.parcels import Parcel
 
 Weaken = Callable[[pytest.MonkeyPatch], None]
 
@@ -218,7 +219,8 @@ def test_a_mean_outside_of_its_range_is_refused(tmp_path: Path) -> None:
     lying = X.copy()
     lying[:, GAPPY] += 1e6
     group = Consortium({**rows, "site-00": (lying, y)}, imputed=(f"x{GAPPY}",))
-    group.study = replace(group.study, ranges=((-10.0, 10.0),))
+    ranges = tuple((-10.0, 10.0) for _ in group.study.columns)
+    group.study = replace(group.study, ranges=ranges)
     group.sites = {name: group.site(name) for name in group.rows}
     group.transport.parties = group.sites
     add = agreed_sum(group)
@@ -268,10 +270,9 @@ def codes_about_partners(folder: Path) -> dict[tuple[str, ...], str]:
         claimed = [f"site-0{i}" for i in (0, 2, other)]
         tag = {"round": f"round {other}"}
         site.handle("secure.keys", {**tag, "statistic": "moments", "request": {}})
+        boxes = dict.fromkeys(claimed, bytes(Parcel.SIZE))
         with pytest.raises(Refusal) as caught:
-            site.handle(
-                "secure.masked", {**tag, "boxes": dict.fromkeys(claimed, bytes(92))}
-            )
+            site.handle("secure.masked", {**tag, "boxes": boxes})
         found[tuple(claimed)] = caught.value.code
     return found
 

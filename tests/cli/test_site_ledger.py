@@ -125,3 +125,31 @@ def test_bad_input_is_one_line(run, tmp_path, name, problem) -> None:
 def test_help_names_the_command(run) -> None:
     assert "ledger" in run("site", "--help").stdout
     assert "site" in run("--help").stdout
+
+
+def test_one_round_is_voided_and_stays_in_the_ledger(run, path) -> None:
+    outcome = run("site", "void", path, "r1")
+    assert outcome.exit_code == 0
+    assert "Voided moments over [b]south, east, north" in outcome.stdout
+    assert "fedsdr study void" in outcome.stdout
+    entries = Ledger(path).entries()
+    assert [entry.stage for entry in entries] == [
+        "offered",
+        *2 * ["released"],
+        "voided",
+    ]
+    assert (entries[-1].round, entries[-1].subject) == ("r1", "ab" * 32)
+    assert "voided" in run("site", "ledger", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "round_name", "said"),
+    [("ledger", "r3", "has no round r3"), ("none", "r1", "is not a ledger")],
+)
+def test_rounds_that_are_not_there_are_not_voided(
+    run, path, name, round_name, said
+) -> None:
+    outcome = run("site", "void", path.with_name(name), round_name)
+    assert outcome.exit_code == 2
+    assert said in outcome.stderr
+    assert Ledger(path).verify().n_entries == 3

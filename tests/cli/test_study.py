@@ -100,7 +100,7 @@ def test_check_says_what_will_happen(run, files) -> None:
     agreed = read_study(files.study_file).to_study()
     assert found["digest"] == agreed.digest
     assert found["sums"] == {"moments": MomentsOf(agreed.terms).n_values}
-    assert (found["rounds"], found["max_profiles"]) == (7, 0)
+    assert (found["rounds"], found["max_profiles"]) == (8, 0)
     assert found["features"] == [f"x{j}" for j in range(6)]
     assert any("covariance" in line for line in found["coordinator_sees"])
     assert outcome.stderr == ""
@@ -118,14 +118,14 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
         "remainder": 6 + 3,
         "agreement": 7 + 5 * 6,
     }
-    assert (found["rounds"], found["max_profiles"]) == (27, 30)
+    assert (found["rounds"], found["max_profiles"]) == (32, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
     assert any("usual variance of every" in line for line in found["sites_see"])
     for said in ("of each of the 6 columns at how many sites it varies", "SECURITY.md"):
         assert any(said in line for line in found["coordinator_sees"])
     shown = run("study", "check", default_files.study_file).stdout
-    assert "27 with one profile of at most 30" in shown
+    assert "32 with one profile of at most 30" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout
     assert "bytes with one profile, of at most 30:" in leaves
 

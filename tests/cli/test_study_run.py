@@ -16,6 +16,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
+from fedsdr.cli.nodes import find_place
+from fedsdr.protocols.secure import SumFolder
 from fedsdr.transports.nvflare.ports import free_port
 from fedsdr.transports.nvflare.progress import FAILED, NodeProgress, read_progress
 
@@ -71,6 +73,24 @@ def test_nothing_was_submitted(files: Files, folder: Path, command: str) -> None
     done = run("study", command, files.study_file, "--folder", folder)
     assert done.exit_code == 2
     assert "nothing has been submitted" in done.stderr
+
+
+def test_a_round_that_was_not_begun_is_not_voided(files: Files, folder: Path) -> None:
+    done = run("study", "void", files.study_file, "moments-1", "--folder", folder)
+    assert done.exit_code == 2
+    assert "left unfinished in round moments-1" in done.stderr
+
+
+def test_a_round_is_voided(files: Files, folder: Path) -> None:
+    state = SumFolder(find_place(files.study_file, folder).state)
+    name = f"moments-{'ab' * 8}-{'cd' * 8}"
+    rounds = [f"{name}-1", f"{name}-2"]
+    state.save(name, {"sites": list(NAMES), "rounds": rounds})
+    done = run("study", "void", files.study_file, rounds[0], "--folder", folder)
+    assert "other rounds" in done.stdout
+    done = run("study", "void", files.study_file, rounds[1], "--folder", folder)
+    assert "fedsdr study resume" in done.stdout
+    assert state.load(name) is None
 
 
 def test_site_needs_its_own_kit(files: Files, folder: Path) -> None:

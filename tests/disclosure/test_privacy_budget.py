@@ -8,7 +8,7 @@ import pytest
 from tests.disclosure.examples import facts, release, write
 
 from fedsdr import InputError
-from fedsdr.disclosure import Ledger, LedgerError, Policy, ReleaseGate
+from fedsdr.disclosure import Ledger, LedgerError, Policy, ReleaseGate, void_round
 from fedsdr.disclosure.chain import read_chain
 from fedsdr.disclosure.privacy_budget import spent
 from fedsdr.disclosure.releases import VAIN
@@ -49,6 +49,17 @@ def test_what_was_refused_or_failed_costs_nothing_and_is_no_answer() -> None:
     assert broken(ledger, Policy(yearly_epsilon=1.0), round="another") == []
     offer(ledger)
     assert "QUESTIONS" in broken(ledger, Policy(), round="another")
+
+
+def test_a_voided_round_has_cost_its_price_and_was_an_answer() -> None:
+    """Its noise has left: another answer would be a second one."""
+    ledger = Ledger()
+    offer(ledger)
+    void_round(ledger, "r")
+    assert spent(ledger.entries()) == COST
+    assert "QUESTIONS" in broken(ledger, Policy(), round="another")
+    policy = Policy(yearly_epsilon=1.5)
+    assert "BUDGET" in broken(ledger, policy, study=OTHER, round="another")
 
 
 def test_what_is_older_than_a_year_is_not_added() -> None:

@@ -77,7 +77,9 @@ def test_the_secure_sum() -> None:
             "scale": np.ones(4),
         }
     )
-    assert met(group.transport.transcript) == listed("secure")
+    # No site had a reason to complain.
+    disputes = {("secure.dispute", "request"), ("secure.dispute", "reply")}
+    assert met(group.transport.transcript) == listed("secure") - disputes
 
 
 def test_the_papers_protocol(data, monkeypatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.secure_sum.rounds import make_sites, mask
+from tests.secure_sum.rounds import make_sites, receive_and_mask, without_blinds
 
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum import Agreement, Context, OpenedRound, SumSite
@@ -32,10 +32,10 @@ def finished(sites: dict[str, SumSite], lost: str = "") -> OpenedRound:
     masked, signatures = {}, {}
     for name in sorted(set(NAMES) - set(lost)):
         sent = {peer: boxes[peer][name] for peer in NAMES if peer != name}
-        masked[name] = mask(sites[name], sent, VALUES[name])
+        masked[name] = receive_and_mask(sites[name], sent, VALUES[name])
         signatures[name] = sites[name].sign_masked(masked[name])
     confirmed = {name: sites[name].confirm(masked) for name in masked}
-    shares = {name: sites[name].unmask(confirmed) for name in masked}
+    shares = {n: without_blinds(sites[n].unmask(confirmed)) for n in masked}
     return OpenedRound(keys, tuple(NAMES), masked, signatures, confirmed, shares)
 
 

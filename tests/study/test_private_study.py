@@ -72,7 +72,7 @@ def test_a_private_study_finds_the_variables(tmp_path: Path, classes: bool) -> N
     assert result.n_sites == 4
     # The count has noise too.
     assert abs(result.n_rows - 4 * N_ROWS) < 1000
-    assert transport.transcript.rounds == 7
+    assert transport.transcript.rounds == 8
     assert result.settings["privacy"] == PRIVACY
     assert 0 < result.settings["noise"]["noise_sd_covariance"] < 0.1
     again = Result.from_json(files.coordinator / "run" / "result.json")

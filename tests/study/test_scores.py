@@ -73,7 +73,7 @@ def test_a_study_with_scores_equals_the_fit(files: Files, tmp_path: Path) -> Non
     kinds = released(tmp_path / "north" / "ledger")
     # One profile is announced; there are as many as the directions need. What is left
     # beside them is asked for only where covariances differ.
-    more = 5 * (kinds.count("profile") - 1 + kinds.count("remainder") - 1)
+    more = 6 * (kinds.count("profile") - 1 + kinds.count("remainder") - 1)
     announced = count_rounds(read_study(files.study_file))
     assert transport.transcript.rounds == announced + more
     X = files.rows.drop(columns=["site", "y"])

@@ -93,6 +93,37 @@ def ledger(
         _show_entries(screen, entries)
 
 
+@app.command()
+def void(
+    *,
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="The ledger's file.", show_default=False),
+    ],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="ROUND", help="Name of the round.", show_default=False),
+    ],
+) -> None:
+    """Let one round that was broken off count as if it had not been.
+
+    The round stays in the ledger, and so does this decision. Do this where a site of
+    the round is gone for good, so that its sum was never opened: whoever has opened it
+    all the same, and then opens a sum over other sites, sees the difference.
+    """
+    screen = Screen()
+    with screen.polite():
+        from fedsdr.disclosure import Ledger, void_round
+        from fedsdr.exceptions import InputError
+
+        if not path.is_file():
+            raise InputError(f"{path} is not a ledger: name the ledger's file")
+        entry = void_round(Ledger(path), name)
+    screen.say(f"Voided {entry.statistic} over {', '.join(entry.sites)}, recorded as")
+    screen.say(f"entry {entry.index}. Every other site of the round must do the same,")
+    screen.say("and then the coordinator: fedsdr study void STUDY.toml ROUND")
+
+
 def _show_broken(
     screen: Screen, path: Path, error: "LedgerError", *, json: bool
 ) -> None:

@@ -114,6 +114,7 @@ study_app.command()(study_run.start)
 study_app.command()(study_run.submit)
 study_app.command()(study_run.status)
 study_app.command()(study_run.resume)
+study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 
 

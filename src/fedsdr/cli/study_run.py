@@ -128,6 +128,32 @@ def resume(
     _run(file, folder, patience, wait=wait, json=json)
 
 
+def void(
+    *,
+    file: StudyArgument,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="ROUND", help="Name of the round.", show_default=False),
+    ],
+    folder: FolderOption = None,
+) -> None:
+    """Forget a round that was broken off, once every site has voided it.
+
+    A site that has not voided it refuses a sum over other sites.
+    """
+    screen = Screen()
+    with screen.polite():
+        from fedsdr.protocols.secure import SumFolder
+
+        place = find_place(file, folder)
+        over = SumFolder(place.state).void(name)
+    if over:
+        screen.say("The sum may now be asked for over other sites. Next:")
+        screen.say(f"    fedsdr study resume {file}{_option(folder)}")
+    else:
+        screen.say("The sum was begun in other rounds too: void them as well.")
+
+
 def status(
     *, file: StudyArgument, folder: FolderOption = None, json: JsonOption = False
 ) -> None:

@@ -9,6 +9,7 @@ from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_gate import OpenGate, ReleaseGate
 from fedsdr.disclosure.release_rules import RULES
 from fedsdr.disclosure.releases import Release, subject_of
+from fedsdr.disclosure.voiding import void_round
 
 __all__ = [
     "RULES",
@@ -26,4 +27,5 @@ __all__ = [
     "Violation",
     "observe",
     "subject_of",
+    "void_round",
 ]

@@ -67,7 +67,7 @@ class Entry:
         Number of the entry, from 0.
     time : str
         When it was written, UTC.
-    stage : {"offered", "released", "opened", "refused", "failed"}
+    stage : {"offered", "released", "opened", "refused", "failed", "voided"}
         See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.
@@ -111,6 +111,11 @@ class Entry:
     previous: str
     hash: str = ""
     spends: tuple[float, float] | None = None
+
+    @property
+    def round_key(self) -> tuple[str, str, str]:
+        """Study, round and subject: the same in all entries of one round."""
+        return self.study, self.round, self.subject
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values.

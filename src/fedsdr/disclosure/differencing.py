@@ -9,6 +9,7 @@ from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
+from fedsdr.disclosure.voiding import going_on, voided_rounds
 
 
 def review_history(
@@ -38,11 +39,13 @@ def review_history(
     list of Violation
         Empty if none of them is broken.
     """
-    related = related_entries(entries, facts, release)
+    related, voided = related_entries(entries, facts, release), voided_rounds(entries)
+    counted = [entry for entry in related if entry.round_key not in voided]
     answers = (
         other_question(release, entries),
         many_errors(release, facts, policy, related),
-        other_sites(release, policy, comparable(release, facts, related)),
+        going_on(release, voided),
+        other_sites(release, policy, comparable(release, facts, counted)),
         changed_rows(facts, release, policy, related, fingerprint),
     )
     return [answer for answer in answers if answer is not None]
@@ -233,6 +236,8 @@ def other_sites(
     outcome: others may have opened the sum without saying so. It counts as released
     over all its sites. Within its own round a release may be over some of the sites to
     which it was offered, once.
+
+    A round that the steward has voided is not among them.
     """
     if not policy.same_sites_only or not release.sites:
         return None
@@ -371,18 +376,14 @@ def _outcomes(
     related: Sequence[Entry],
 ) -> Iterator[tuple[tuple[str, str, str], Entry]]:
     """Find how rounds ended: their releases, or offers without a release."""
-    closed = {_key(entry) for entry in related if entry.stage == "released"}
+    closed = {entry.round_key for entry in related if entry.stage == "released"}
     for entry in related:
-        if entry.stage == "released" or _key(entry) not in closed:
-            yield _key(entry), entry
+        if entry.stage == "released" or entry.round_key not in closed:
+            yield entry.round_key, entry
 
 
 def _columns_of(entry: Entry) -> dict[str, str]:
     return {**entry.target, **entry.columns}
-
-
-def _key(entry: Entry) -> tuple[str, str, str]:
-    return entry.study, entry.round, entry.subject
 
 
 def _difference(before: Iterable[str], now: Iterable[str]) -> str:

@@ -93,7 +93,7 @@ class Ledger:
             Release with its subject and sites.
         fingerprint : str
             Fingerprint of the contributed values, see `fingerprint`.
-        stage : {"released", "offered"}, default="released"
+        stage : {"released", "offered", "voided"}, default="released"
             How far the release is.
         columns, target : mapping of str to str, optional
             Names and fingerprints of the covariates and of the response.

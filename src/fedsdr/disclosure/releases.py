@@ -13,8 +13,9 @@ from fedsdr.exceptions import InputError
 #: opened over these sites or some of them. "released": over exactly these sites.
 #: "opened": the site has opened the sum itself, and will compute with what follows from
 #: it. "refused": rules or ledger forbade it. "failed": the rows did not allow it. After
-#: the last two, nothing has left the site but a fixed code.
-ReleaseStage = Literal["offered", "released", "opened", "refused", "failed"]
+#: the last two, nothing has left the site but a fixed code. "voided": the steward has
+#: decided that the round counts as if it had not been.
+ReleaseStage = Literal["offered", "released", "opened", "refused", "failed", "voided"]
 
 #: Stages of entries after which numbers have left the site.
 LEFT: tuple[ReleaseStage, ...] = ("offered", "released")

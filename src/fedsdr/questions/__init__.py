@@ -18,6 +18,7 @@ from fedsdr.questions.outcomes import (
     powers_from,
     shape_totals,
 )
+from fedsdr.questions.possible_sums import check_possible
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
     AS_HELD,
@@ -56,6 +57,7 @@ __all__ = [
     "SpreadOf",
     "Sum",
     "ask_sites",
+    "check_possible",
     "fills_from",
     "powers_from",
     "read_question",

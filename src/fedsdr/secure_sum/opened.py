@@ -80,6 +80,7 @@ class OpenedRound:
         for site, public in self.keys.items():
             message = keys_message(context, site, public)
             check_signature(roster, site, public.signature, message)
+            public.check(site)
         for site, masked in self.masked.items():
             message = masked_message(context, site, masked)
             check_signature(roster, site, self.signatures[site], message)

@@ -27,7 +27,7 @@ USUAL_SELECTED = 10
 _TAKES_PART = "which sites take part, and a fixed code for each that does not"
 
 #: Messages of one secure sum.
-STAGES = ("keys", "shares", "masked", "confirm", "unmask")
+STAGES = ("keys", "shares", "verify", "masked", "confirm", "unmask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
     """
     agreed = study.to_study()
     n_sites = len(agreed.sites)
-    # One sealed box per other site, and one share of the secrets of every site.
-    items = {"boxes": n_sites - 1, "shares": n_sites}
+    # One sealed box and one share for every site; no complaints, if all are honest.
+    items = {"boxes": n_sites, "shares": n_sites, "complaints": 0, "unsigned": 0}
     found = []
     for statistic, n_values in statistics(study).items():
         sizes = {"n_values": n_values, "words": agreed.ring.words}
@@ -272,7 +272,7 @@ def _kind(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> str:
 
 
 def _size(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> int:
-    if one.kind == "mapping" and one.items is not None:
+    if one.kind in ("mapping", "list") and one.items is not None:
         return items[one.name] * _size(one.items, sizes, items)
     lengths = [n if isinstance(n, int) else sizes[n] for n in one.shape]
     width = np.dtype(one.dtype).itemsize if one.kind == "array" else 1

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -57,15 +56,11 @@ class PrivacyTable(BaseModel):
                 f"it bounds what one row can add: declare range for "
                 f"{', '.join(open_ended)}"
             )
-        ranges: list[Any] = []
-        for column in columns.values():
-            own = [column.range] if column.type == "number" else []
-            ranges += own or [(0.0, 1.0)] * len(column.indicators)
         return Privacy(
             epsilon=self.epsilon,
             delta=self.delta,
             radius=self.radius,
-            ranges=tuple(ranges),
+            ranges=tuple(r for column in columns.values() for r in column.ranges),
             response=target.range,
             classes=target.levels,
         )

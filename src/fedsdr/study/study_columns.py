@@ -156,6 +156,13 @@ class Covariate(Variable):
         baseline = self.levels[0] if self.baseline is None else self.baseline
         return tuple(level for level in self.levels if level != baseline)
 
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest value of each feature that the column becomes."""
+        if self.type == "number":
+            return (self.range or (-math.inf, math.inf),)
+        return ((0.0, 1.0),) * len(self.indicators)
+
 
 class Target(Variable):
     """The response.

@@ -29,9 +29,6 @@ from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
 
-#: Range of a column that declares none.
-ANY = (-math.inf, math.inf)
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 
@@ -151,7 +148,7 @@ class StudyFile(BaseModel):
         open_ended = [
             f"'{name}'"
             for name in self.imputed
-            if not np.isfinite(self.columns[name].range or ANY).all()
+            if not np.isfinite(self.columns[name].ranges).all()
         ]
         if open_ended:
             raise InputError(
@@ -247,7 +244,7 @@ class StudyFile(BaseModel):
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
             imputed=self.imputed,
-            ranges=tuple(self.columns[name].range or ANY for name in self.imputed),
+            ranges=tuple(r for c in self.columns.values() for r in c.ranges),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
         )
         if self.privacy is None:

@@ -50,8 +50,9 @@ class AgreedStudy:
     imputed : tuple of str, default=()
         Columns whose gaps sites fill with the mean over all sites, asked for first.
     ranges : tuple of (float, float), default=()
-        Lowest and highest value of each column in `imputed`, where the study declares
-        them: a mean outside of its range is refused.
+        Lowest and highest value that each column was declared to have, infinite without
+        a declaration. A mean for gaps outside of its range is refused, and so is a sum
+        that varies more. They are part of `details`.
     details : str, default=""
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
@@ -80,10 +81,10 @@ class AgreedStudy:
             raise InputError("the study names a column twice")
         if self.units and len(self.units) != len(self.columns):
             raise InputError("the study must name a unit for every column, or for none")
+        if self.ranges and len(self.ranges) != len(self.columns):
+            raise InputError("the study must have a range for every column, or none")
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
-        if self.ranges and len(self.ranges) != len(self.imputed):
-            raise InputError("the study must have a range for every filled column")
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -134,6 +135,11 @@ class AgreedStudy:
         }
 
     @property
+    def widths(self) -> tuple[float, ...]:
+        """How wide the declared range of each column is; empty if none is declared."""
+        return tuple(high - low for low, high in self.ranges)
+
+    @property
     def spends(self) -> tuple[float, float] | None:
         """Epsilon and delta of the study; None if its sums have no noise."""
         privacy = self.terms.privacy
@@ -179,7 +185,8 @@ class AgreedStudy:
         powers = question.powers
         units = 0 if powers is None else powers[list(places)]
         values = np.ldexp(outcomes.fills(powers), units).tolist()
-        for value, (low, high) in zip(values, self.ranges, strict=bool(self.ranges)):
+        ranges = [self.ranges[j] for j in places if self.ranges]
+        for value, (low, high) in zip(values, ranges, strict=bool(ranges)):
             if not low <= value <= high:
                 raise Refusal("TAMPERED", "a mean lies outside of the declared range")
         return dict(zip(self.variables.filled, values, strict=True))

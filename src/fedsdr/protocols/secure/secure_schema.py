@@ -4,15 +4,17 @@ from dataclasses import replace
 
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import ANY, FieldSpec, Schema, exchange
+from fedsdr.secure_sum.parcels import Parcel
 
 EVERYONE = "every site"
 COORDINATOR = "coordinator"
 
 BOTH = "coordinator, every site"
 
-#: A nonce of 12 bytes, two shares of 32, a tag of 16.
-BOX_BYTES = 92
 SHARE_BYTES = 32
+#: What shows a share to others: the share, and the number that blinds its commitment.
+OPENING_BYTES = 2 * SHARE_BYTES
+SIGNATURE_BYTES = 64
 
 BASES = FieldSpec(
     "bases",
@@ -53,7 +55,7 @@ ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
 KEYS = (
     FieldSpec("mask_key", "bytes", "X25519 key of pairwise masks", BOTH, (32,)),
     FieldSpec("box_key", "bytes", "X25519 key of boxes", BOTH, (32,)),
-    FieldSpec("commitment", "bytes", "SHA-256 of the seed of r_i", BOTH, (32,)),
+    FieldSpec("commitment", "bytes", "X25519 key of the seed of r_i", BOTH, (32,)),
     FieldSpec("signature", "bytes", "Ed25519, over keys, study and round", BOTH, (64,)),
 )
 
@@ -227,10 +229,54 @@ SECURE = Schema(
         [
             _by_site(
                 "boxes",
-                "for every other site, a share of the seed of r_i and one of the "
-                "private mask key, encrypted for that site",
-                "the other site; the coordinator forwards it encrypted",
-                BOX_BYTES,
+                "for every site, a share of the seed of r_i and one of the private "
+                "mask key, encrypted for that site, with commitments, a proof that all "
+                "shares open what was signed, and a signature",
+                "the proof: coordinator, the other site; the shares: the other site",
+                Parcel.SIZE,
+            )
+        ],
+    ),
+    *exchange(
+        "secure.verify",
+        [
+            ROUND,
+            _by_site("boxes", "from every other site", "the site alone", Parcel.SIZE),
+        ],
+        [
+            _by_site(
+                "complaints",
+                "signature that the shares of a site do not fit what it signed; empty, "
+                "if all sites are honest",
+                "coordinator, the other site",
+                SIGNATURE_BYTES,
+            ),
+            FieldSpec(
+                "unsigned",
+                "list",
+                "sites whose boxes arrived without their signature",
+                COORDINATOR,
+                items=FieldSpec("", "text"),
+            ),
+        ],
+    ),
+    *exchange(
+        "secure.dispute",
+        [
+            ROUND,
+            _by_site(
+                "complaints",
+                "signed complaints about this site; sent only if there are any",
+                "the site alone",
+                SIGNATURE_BYTES,
+            ),
+        ],
+        [
+            _by_site(
+                "keys",
+                "for each of these sites, the key of its box, which shows its shares",
+                COORDINATOR,
+                SHARE_BYTES,
             )
         ],
     ),
@@ -238,7 +284,7 @@ SECURE = Schema(
         "secure.masked",
         [
             ROUND,
-            _by_site("boxes", "from every other site", "the site alone", BOX_BYTES),
+            _by_site("boxes", "from every other site", "the site alone", Parcel.SIZE),
         ],
         [
             FieldSpec(
@@ -301,9 +347,10 @@ SECURE = Schema(
             _by_site(
                 "shares",
                 "for every survivor a share of the seed of its r_j, for every lost "
-                "site a share of its private mask key",
+                "site a share of its private mask key, each with the blind of its "
+                "commitment",
                 COORDINATOR,
-                SHARE_BYTES,
+                OPENING_BYTES,
             )
         ],
     ),

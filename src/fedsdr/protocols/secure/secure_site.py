@@ -69,8 +69,9 @@ class SecureSite:
     The site sees public keys and boxes of other sites, candidate directions, which
     sites stayed, the sums from which powers, values for gaps and scores follow, and the
     result. It sends the replies of `SumSite`, under "secure.keys", "secure.shares",
-    "secure.masked", "secure.confirm" and "secure.unmask", in this order and once per
-    round; a new round ends an unfinished one.
+    "secure.verify", "secure.masked", "secure.confirm" and "secure.unmask", in this
+    order, and once per round those that change its state; a new round ends an
+    unfinished one.
 
     Nothing is computed from rows before a round has come so far that its sum could be
     released: a question is read against the terms and against earlier sums, keys and
@@ -126,6 +127,8 @@ class SecureSite:
             "secure.agree": self._agree,
             "secure.keys": self._keys,
             "secure.shares": self._share,
+            "secure.verify": self._verify,
+            "secure.dispute": self._dispute,
             "secure.masked": self._mask,
             "secure.confirm": self._confirm,
             "secure.unmask": self._unmask,
@@ -175,6 +178,16 @@ class SecureSite:
         going = self._going(payload)
         keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
         return {"boxes": going.party.share(keys)}
+
+    def _verify(self, payload: Payload) -> Payload:
+        found = self._going(payload).party.verify(payload["boxes"])
+        return {
+            "complaints": {peer: signed for peer, signed in found.items() if signed},
+            "unsigned": sorted(peer for peer, signed in found.items() if not signed),
+        }
+
+    def _dispute(self, payload: Payload) -> Payload:
+        return {"keys": self._going(payload).party.answer(payload["complaints"])}
 
     def _mask(self, payload: Payload) -> Payload:
         going = self._going(payload)
