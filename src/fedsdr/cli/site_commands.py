@@ -13,6 +13,7 @@ from fedsdr.cli.screen import Screen
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
+from fedsdr.cli.site_request import request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ def site() -> None:
 
 app.command()(init)
 app.command()(check)
+app.command()(request)
 app.command()(join)
 
 
@@ -100,8 +102,7 @@ def _show_broken(
         found = {"whole": False, "line": error.line, "problem": error.problem}
         typer.echo(json_format.dumps(found))
     else:
-        line = f"{path} is broken: {error}"
-        screen.err.print(Text.assemble(("Error: ", "bold red"), line), soft_wrap=True)
+        screen.complain(f"{path} is broken: {error}")
 
 
 def _show_status(screen: Screen, status: "LedgerStatus", *, json: bool) -> None:
