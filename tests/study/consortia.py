@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.secure_sum import Identity
-from fedsdr.study import conduct, open_site
+from fedsdr.study import conduct, open_site, read_site
+from fedsdr.study.stewardship import accept_partners, begin_ledger
 from fedsdr.transports import InProcess, Transcript
 
 NAMES = ("east", "north", "south", "west")
@@ -71,6 +72,7 @@ class Files:
         self.write_study()
         for i, name in enumerate(NAMES):
             self.write_rows(name, "csv" if i % 2 else "parquet")
+        self.prepare()
 
     @property
     def study_file(self) -> Path:
@@ -101,6 +103,14 @@ class Files:
     def write_site(self, name: str, **table: Any) -> None:
         """Write the file of a site."""
         write_toml(self.site_file(name), {"name": name, **table})
+
+    def prepare(self) -> None:
+        """Begin ledgers, and accept all partners, as stewards do."""
+        for name in NAMES:
+            site = read_site(self.site_file(name))
+            if not site.at(site.ledger).exists():
+                begin_ledger(site)
+            accept_partners(site)
 
     def connect(self, **options: Any) -> InProcess:
         """Open all sites."""

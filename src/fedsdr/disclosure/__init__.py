@@ -3,6 +3,7 @@
 from fedsdr.disclosure.chain import Entry, LedgerError, LedgerStatus
 from fedsdr.disclosure.facts import Facts, Fingerprint, observe
 from fedsdr.disclosure.ledger import Ledger
+from fedsdr.disclosure.peer_book import PeerBook
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_gate import OpenGate, ReleaseGate
 from fedsdr.disclosure.release_rules import RULES, Violation
@@ -17,6 +18,7 @@ __all__ = [
     "LedgerError",
     "LedgerStatus",
     "OpenGate",
+    "PeerBook",
     "Policy",
     "Release",
     "ReleaseGate",

@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from fedsdr.disclosure.releases import ReleaseStage, canonical
+from fedsdr.disclosure.releases import ReleaseStage, canonical, partners_of
 
 Witness = Literal["agrees", "behind", "missing"]
 
@@ -50,11 +50,14 @@ class LedgerStatus:
         "agrees" if the head file names the last entry; "behind" if it names the one
         before, as after a crash between two writes; "missing" if there is no head
         file, so that missing entries at the end cannot be noticed.
+    key : str, default=""
+        Public identity that sealed the last entry; empty if it has no seal.
     """
 
     n_entries: int
     head: str
     witness: Witness
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Entry:
         Number of the entry, from 0.
     time : str
         When it was written, UTC.
-    stage : {"offered", "released"}
+    stage : {"offered", "released", "adopted"}
         See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.
@@ -89,8 +92,16 @@ class Entry:
         Fingerprint of the contributed values.
     previous : str
         Hash of the entry before.
+    keys : mapping of str to str, default={}
+        Public identity of each of the sites.
+    heads : mapping of str to str, default={}
+        What each of the sites said about its own ledger, see `write_head`.
+    key : str, default=""
+        Public identity of the site itself; empty in ledgers of earlier versions.
     hash : str, default=""
         SHA-256 of all fields above.
+    seal : str, default=""
+        Signature of the hash with that identity.
     """
 
     index: int
@@ -106,7 +117,16 @@ class Entry:
     target: Mapping[str, str]
     fingerprint: str
     previous: str
+    keys: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
     hash: str = ""
+    seal: str = ""
+
+    @property
+    def partners(self) -> frozenset[tuple[str, str]]:
+        """Sites with their keys."""
+        return partners_of(self.sites, self.keys)
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values.
@@ -116,11 +136,14 @@ class Entry:
         dict
             Keys and values as in the file.
         """
-        return {
+        content = {
             **{name: getattr(self, name) for name in NAMES},
             "sites": list(self.sites),
-            "columns": dict(self.columns),
-            "target": dict(self.target),
+            **{name: dict(getattr(self, name)) for name in MAPPINGS},
+        }
+        # Entries of earlier versions are written as they were.
+        return {
+            name: value for name, value in content.items() if value or name not in LATER
         }
 
     def to_line(self) -> bytes:
@@ -134,7 +157,7 @@ class Entry:
         return canonical(self.to_mapping()) + b"\n"
 
     def digest(self) -> str:
-        """Hash all fields except the hash.
+        """Hash all fields except hash and seal.
 
         Returns
         -------
@@ -143,6 +166,7 @@ class Entry:
         """
         content = self.to_mapping()
         del content["hash"]
+        content.pop("seal", None)
         return hashlib.sha256(canonical(content)).hexdigest()
 
     def sealed(self) -> "Entry":
@@ -156,7 +180,48 @@ class Entry:
         return replace(self, hash=self.digest())
 
 
-NAMES = tuple(field.name for field in fields(Entry))
+NAMES = tuple(one.name for one in fields(Entry))
+MAPPINGS = ("columns", "target", "keys", "heads")
+
+#: Fields that entries of earlier versions do not have.
+LATER = ("keys", "heads", "key", "seal")
+
+
+def write_head(n_entries: int, head: str) -> str:
+    """Write the state of a partner's ledger as an entry holds it.
+
+    Parameters
+    ----------
+    n_entries : int
+        Number of its entries.
+    head : str
+        Hash of the last one.
+
+    Returns
+    -------
+    str
+        Both, separated by a colon.
+    """
+    return f"{n_entries}:{head}"
+
+
+def read_head(text: str) -> tuple[int, str]:
+    """Read the state of a partner's ledger.
+
+    Parameters
+    ----------
+    text : str
+        From `write_head`.
+
+    Returns
+    -------
+    n_entries : int
+        Number of its entries.
+    head : str
+        Hash of the last one.
+    """
+    n_entries, _, head = text.partition(":")
+    return int(n_entries), head
 
 
 def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]:
@@ -216,11 +281,12 @@ def _read(number: int, line: bytes) -> Entry:
 
 
 def _build(content: Any) -> Entry:
-    if not isinstance(content, dict) or set(content) != set(NAMES):
+    if not isinstance(content, dict) or set(content) | set(LATER) != set(NAMES):
         raise TypeError("not an entry")
     counts = (content["index"], content["n_values"])
-    maps = (content["columns"], content["target"])
+    maps = [content.get(name, {}) for name in MAPPINGS]
     texts = [
+        *(content.get(name, "") for name in ("key", "seal")),
         *(content[name] for name in ("time", "stage", "study", "round", "statistic")),
         *(content[name] for name in ("subject", "fingerprint", "previous", "hash")),
     ]

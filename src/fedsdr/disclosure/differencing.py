@@ -156,11 +156,11 @@ def other_sites(
     own = (release.study, release.round, release.subject)
     for key, entry in _outcomes(related):
         narrowed = key == own and entry.stage == "offered"
-        if set(release.sites) == set(entry.sites) or (
-            narrowed and set(release.sites) < set(entry.sites)
+        if release.partners == entry.partners or (
+            narrowed and release.partners < entry.partners
         ):
             continue
-        change = _difference(entry.sites, release.sites)
+        change = _difference(entry.partners, release.partners)
         return Violation(
             "SITES",
             f"{release.statistic} of some of these columns went into a sum over other "
@@ -240,8 +240,13 @@ def _key(entry: Entry) -> tuple[str, str, str]:
     return entry.study, entry.round, entry.subject
 
 
-def _difference(before: Iterable[str], now: Iterable[str]) -> str:
-    gone, new = sorted(set(before) - set(now)), sorted(set(now) - set(before))
+def _difference(
+    before: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]
+) -> str:
+    old, young = dict(before), dict(now)
+    gone, new = sorted(set(old) - set(young)), sorted(set(young) - set(old))
+    other = sorted(site for site in set(old) & set(young) if old[site] != young[site])
     parts = [f"without {enumerate_names(gone)}"] if gone else []
     parts += [f"with {enumerate_names(new)}"] if new else []
+    parts += [f"with another key of {enumerate_names(other)}"] if other else []
     return " and ".join(parts)

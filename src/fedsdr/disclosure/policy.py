@@ -36,6 +36,9 @@ class Policy:
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
         Whether a statistic is released again only if no row has changed since.
+    min_known_peers : int or None, default=None
+        Fewest partners in a sum that the steward has accepted; None for all of them.
+        Whatever it is, a partner with another key than the accepted one is refused.
 
     Notes
     -----
@@ -59,12 +62,15 @@ class Policy:
     max_studies: int | None = 20
     same_sites_only: bool = True
     same_rows_only: bool = True
+    min_known_peers: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("min_rows", "min_slice_rows", "min_level_rows"):
             _check_count(name, getattr(self, name))
         if self.max_studies is not None:
             _check_count("max_studies", self.max_studies)
+        if self.min_known_peers is not None:
+            _check_count("min_known_peers", self.min_known_peers)
         for name in ("same_sites_only", "same_rows_only"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")

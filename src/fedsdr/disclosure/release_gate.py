@@ -1,14 +1,16 @@
 """The gate of a site: rules first, then the ledger, then the answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.disclosure.chain import GENESIS, write_head
 from fedsdr.disclosure.differencing import review_history
 from fedsdr.disclosure.facts import Facts, Fingerprint
 from fedsdr.disclosure.ledger import Ledger
+from fedsdr.disclosure.peer_book import PeerBook, strangers
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_rules import Violation, review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage
@@ -29,6 +31,11 @@ class ReleaseGate:
         Limits of the site.
     ledger : Ledger, default=Ledger()
         Earlier releases of the site; in memory if not given.
+    peers : PeerBook or None, default=None
+        Partners that the steward has accepted; None where all of them are in one
+        process.
+    site : str, default=""
+        Name of the site itself.
 
     Notes
     -----
@@ -45,6 +52,9 @@ class ReleaseGate:
 
     policy: Policy = field(default_factory=Policy)
     ledger: Ledger = field(default_factory=Ledger)
+    peers: PeerBook | None = None
+    site: str = ""
+    _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
 
     def inspect(self, release: Release, observe: Observe) -> None:
@@ -64,7 +74,8 @@ class ReleaseGate:
         """
         facts = observe(self.ledger.fingerprint)
         entries = self.ledger.entries()
-        _refuse(review_alone(release, facts, self.policy, entries))
+        alone = review_alone(release, facts, self.policy, entries)
+        _refuse([*self._review_partners(release), *alone])
         self._facts[release.study] = facts
 
     def review(
@@ -91,7 +102,56 @@ class ReleaseGate:
         return [
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
+            *self._review_partners(release),
         ]
+
+    def head(self) -> tuple[int, bytes]:
+        """Say how long the ledger is, for the partners.
+
+        Returns
+        -------
+        n_entries : int
+            Number of entries.
+        head : bytes of length 32
+            Hash of the last one.
+        """
+        status = self.ledger.verify()
+        return status.n_entries, bytes.fromhex(status.head)
+
+    def meet(self, release: Release, heads: Mapping[str, tuple[int, str]]) -> None:
+        """Compare what partners say about their ledgers with what they said before.
+
+        Parameters
+        ----------
+        release : Release
+            With the keys of all sites of the study.
+        heads : mapping of str to (int, str)
+            Number of entries and hash of the last one, signed by each partner.
+
+        Raises
+        ------
+        Refusal
+            "ROLLBACK" if a ledger has become shorter, or another one: that site has
+            lost a part of its past, and cannot tell any more which sums would show a
+            partner by subtraction.
+        """
+        for site, (n_entries, head) in sorted(heads.items()):
+            key = release.keys.get(site, "")
+            peer = None if self.peers is None else self.peers.peers.get((site, key))
+            known = self.ledger.last_head(site, key, 0 if peer is None else peer.after)
+            if site == self.site or known is None or n_entries > known[0]:
+                continue
+            if (n_entries, head) != known:
+                raise Refusal(
+                    "ROLLBACK",
+                    f"the ledger of '{site}' has {n_entries} entries now, and had "
+                    f"{known[0]} when this site met it last, or is another one: ask "
+                    "its steward to restore it. If it is lost for good, and you accept "
+                    f"that: 'fedsdr site peers accept SITE.toml {site}'",
+                )
+        self._heads = {
+            site: write_head(*said) for site, said in heads.items() if site != self.site
+        }
 
     def permit(self, release: Release) -> None:
         """Refuse a release that would break a rule.
@@ -132,7 +192,14 @@ class ReleaseGate:
                 stage=stage,
                 columns=facts.prints or dict.fromkeys(facts.columns, ""),
                 target=facts.target,
+                heads=self._heads if stage == "offered" else {},
             )
+
+    def _review_partners(self, release: Release) -> list[Violation]:
+        if self.peers is None:
+            return []
+        found = strangers(release, self.policy, self.peers, self.site)
+        return [] if found is None else [found]
 
     def _known(self, release: Release) -> Facts:
         if release.study not in self._facts:
@@ -142,6 +209,29 @@ class ReleaseGate:
 
 class OpenGate:
     """Permits everything and records nothing: for sites that belong to one analyst."""
+
+    def head(self) -> tuple[int, bytes]:
+        """Say that there is no ledger.
+
+        Returns
+        -------
+        n_entries : int
+            Zero.
+        head : bytes of length 32
+            Zeros.
+        """
+        return 0, bytes.fromhex(GENESIS)
+
+    def meet(self, release: Release, heads: Mapping[str, tuple[int, str]]) -> None:
+        """Compare nothing.
+
+        Parameters
+        ----------
+        release : Release
+            With the keys of all sites of the study.
+        heads : mapping of str to (int, str)
+            What partners say about their ledgers.
+        """
 
     def inspect(self, release: Release, observe: Observe) -> None:
         """Inspect nothing.

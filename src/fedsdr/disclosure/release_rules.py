@@ -22,6 +22,7 @@ RULES = {
     "QUESTIONS": "one question of each kind per study",
     "SITES": "the same sites as in earlier sums of these columns",
     "CHANGED": "the same rows as in earlier sums of these columns",
+    "PARTNERS": "only partners that the steward has accepted",
 }
 
 

@@ -26,6 +26,10 @@ class PublicKeys:
         X25519 public key from which keys of boxes are derived.
     commitment : bytes of length 32
         Hash of the seed of the self mask.
+    n_entries : int, default=0
+        Number of entries in the site's ledger.
+    head : bytes of length 32
+        Hash of the last of them.
     signature : bytes of length 64
         Of the site's identity, over all of these and the round's context.
     """
@@ -33,12 +37,15 @@ class PublicKeys:
     mask_key: bytes
     box_key: bytes
     commitment: bytes
+    n_entries: int = 0
+    head: bytes = bytes(SECRET_BYTES)
     signature: bytes = b""
 
     @property
     def content(self) -> bytes:
         """Bytes that are signed."""
-        return self.mask_key + self.box_key + self.commitment
+        keys = self.mask_key + self.box_key + self.commitment
+        return keys + self.head + str(self.n_entries).encode("ascii")
 
 
 class RoundSecrets:

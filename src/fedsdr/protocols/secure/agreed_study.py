@@ -75,6 +75,11 @@ class AgreedStudy:
         return tuple(sorted(self.roster))
 
     @property
+    def public_keys(self) -> dict[str, str]:
+        """Public identity of every site, in hexadecimal, as ledgers record it."""
+        return {site: key.hex() for site, key in self.roster.items()}
+
+    @property
     def variables(self) -> Variables:
         """What is known about the data before anything is asked."""
         return Variables(
@@ -150,7 +155,14 @@ class AgreedStudy:
             Moments over all sites; the exact question is not known yet.
         """
         n_values = MomentsOf(self.terms).n_values
-        return Release(self.digest, "moments", None, self.sites, n_values)
+        return Release(
+            self.digest,
+            "moments",
+            None,
+            self.sites,
+            n_values,
+            keys=self.public_keys,
+        )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
         """Count what disclosure rules need to know about the rows of a site.

@@ -160,8 +160,9 @@ class SecureSite:
             subject,
             round=name,
             n_questions=self._study.terms.n_questions(statistic),
+            keys=self._study.public_keys,
         )
-        reply = asdict(party.keys())
+        reply = asdict(party.keys(*self._gate.head()))
         self._used.add(name)
         self._round = _SiteRound(party, release, asked)
         return reply
@@ -169,7 +170,10 @@ class SecureSite:
     def _share(self, payload: Payload) -> Payload:
         going = self._going(payload)
         keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
-        return {"boxes": going.party.share(keys)}
+        boxes = going.party.share(keys)
+        heads = {site: (own.n_entries, own.head.hex()) for site, own in keys.items()}
+        self._gate.meet(going.release, heads)
+        return {"boxes": boxes}
 
     def _mask(self, payload: Payload) -> Payload:
         going, boxes = self._going(payload), payload["boxes"]
