@@ -369,6 +369,8 @@ MALFORMED = [
 def _longer(value: Any) -> Any:
     if isinstance(value, bytes):
         return value + b"."
+    if isinstance(value, int):
+        return value
     if isinstance(value, np.ndarray):
         return np.concatenate([value, value])
     return {site: own + b"." for site, own in value.items()}

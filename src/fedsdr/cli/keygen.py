@@ -9,6 +9,7 @@ import typer
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
+from fedsdr.spoken import key_words
 
 
 def keygen(
@@ -46,6 +47,7 @@ def keygen(
         write_new(half, f'{site} = "{public}"\n')
     if json:
         found = {"file": str(out), "site": site, "public": public}
+        found["words"] = key_words(public)
         typer.echo(json_format.dumps({**found, "public_file": str(half)}))
         return
     screen.say(f"Wrote {out}. Keep it here, and to yourself.")
@@ -54,3 +56,5 @@ def keygen(
     )
     screen.say("that you both trust:")
     screen.say(f'    {site} = "{public}"')
+    screen.say("Other stewards will ask you for this key in words:")
+    screen.say(f"    {key_words(public)}")

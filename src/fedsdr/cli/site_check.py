@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fedsdr.cli.nodes import SiteArgument
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.extras import require
 from fedsdr.spoken import one_line
@@ -23,10 +24,7 @@ SHOWN = 20
 
 def check(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
-    ],
+    file: SiteArgument,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,

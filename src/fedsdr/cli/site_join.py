@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedsdr.cli.nodes import running_nodes
+from fedsdr.cli.nodes import SiteArgument, running_nodes
 from fedsdr.cli.screen import Screen
 from fedsdr.cli.site_check import show_study
 from fedsdr.exceptions import InputError
@@ -21,10 +21,7 @@ DOUBT = 60.0
 
 def join(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
-    ],
+    file: SiteArgument,
     kit: Annotated[
         Path,
         typer.Argument(

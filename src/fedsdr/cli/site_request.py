@@ -5,17 +5,14 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli.nodes import running_nodes
+from fedsdr.cli.nodes import SiteArgument, running_nodes
 from fedsdr.cli.screen import Screen
 from fedsdr.files import explained
 
 
 def request(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
-    ],
+    file: SiteArgument,
     out: Annotated[
         Path | None,
         typer.Option(
