@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from fedsdr.disclosure import Ledger, Release
+from fedsdr.spoken import in_words
 
 STUDIES = ("5d" * 32, "77" * 32)
 
@@ -45,13 +46,16 @@ def test_verify_prints_the_head(run, path) -> None:
     head = Ledger(path).verify().head
     outcome = run("site", "ledger", path, "--verify")
     assert outcome.exit_code == 0
-    assert outcome.stdout.splitlines() == ["whole, 3 entries", f"head {head}"]
+    first, second, *words = outcome.stdout.splitlines()
+    assert (first, second) == ("whole, 3 entries", f"head {head}")
+    assert " . ".join(line.strip() for line in words) == in_words(head)
     outcome = run("site", "ledger", path, "--verify", "--json")
     assert json.loads(outcome.stdout) == {
         "whole": True,
         "entries": 3,
         "head": head,
         "head_file": "agrees",
+        "key": "",
     }
 
 

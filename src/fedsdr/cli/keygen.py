@@ -51,10 +51,10 @@ def keygen(
         typer.echo(json_format.dumps({**found, "public_file": str(half)}))
         return
     screen.say(f"Wrote {out}. Keep it here, and to yourself.")
+    screen.say("Other stewards will ask you for the public key in words:")
+    screen.say(f"    {key_words(public)}")
     screen.say(
         f"Wrote {half}. Send it, or the line in it, to the coordinator, in a way"
     )
     screen.say("that you both trust:")
     screen.say(f'    {site} = "{public}"')
-    screen.say("Other stewards will ask you for this key in words:")
-    screen.say(f"    {key_words(public)}")

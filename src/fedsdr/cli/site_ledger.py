@@ -106,7 +106,7 @@ def show(
     screen = Screen(quiet=json)
     with screen.polite():
         from fedsdr.disclosure import LedgerError
-        from fedsdr.exceptions import warn_user
+        from fedsdr.exceptions import InputError, warn_user
 
         path, book = _open(path)
         try:
@@ -114,6 +114,9 @@ def show(
         except LedgerError as error:
             _show_broken(screen, path, error, json=json)
             raise typer.Exit(BROKEN) from None
+        # Where only the file itself is gone, its head has said so.
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
         if status.witness in DOUBTS:
             warn_user(f"{path}: {DOUBTS[status.witness]}", UserWarning)
     if verify:
@@ -201,10 +204,6 @@ def _open(path: Path) -> "tuple[Path, Ledger]":
         return site.at(site.ledger), open_ledger(site, identity)
     if path.is_dir():
         raise InputError(f"{path} is a folder: name the ledger's file")
-    if not path.exists():
-        # Where only the file itself is gone, its head says so.
-        Ledger(path).verify()
-        raise InputError(f"{path} does not exist")
     return path, Ledger(path)
 
 
