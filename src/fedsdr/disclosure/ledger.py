@@ -25,6 +25,48 @@ from fedsdr.disclosure.releases import Release, ReleaseStage, canonical
 from fedsdr.disclosure.seals import Signer, check_owner, check_seals, seal_of
 from fedsdr.disclosure.store import FileStore, MemoryStore
 
+#: Entries that a site makes in a round whose sum it helps to open.
+PER_ROUND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What is known about the ledger of a partner.
+
+    Parameters
+    ----------
+    n_entries : int
+        Number of entries when it was met last.
+    head : str
+        Hash of the last of them.
+    least : int
+        Number of entries that it must have now: those of the round in which it was met
+        came after it had said how many there are.
+    """
+
+    n_entries: int
+    head: str
+    least: int
+
+    def allows(self, n_entries: int, head: str) -> bool:
+        """Look whether a ledger can be the one that was met, grown since.
+
+        Parameters
+        ----------
+        n_entries : int
+            Number of its entries.
+        head : str
+            Hash of the last of them.
+
+        Returns
+        -------
+        bool
+            False if it is shorter, or of the same length and another one.
+        """
+        if n_entries < self.least:
+            return False
+        return n_entries > self.n_entries or head == self.head
+
 
 @dataclass(frozen=True, slots=True)
 class _Verified:
@@ -192,7 +234,7 @@ class Ledger:
             )
         return True
 
-    def last_head(self, site: str, key: str, after: int = 0) -> tuple[int, str] | None:
+    def last_head(self, site: str, key: str, after: int = 0) -> Anchor | None:
         """Look up what a partner said last about its own ledger.
 
         Parameters
@@ -206,12 +248,19 @@ class Ledger:
 
         Returns
         -------
-        tuple of int and str, or None
-            Number of entries, and hash of the last one; None if it said nothing.
+        Anchor or None
+            None if it said nothing.
         """
+        later: set[str] = set()
         for entry in reversed(self.entries()[after:]):
-            if site in entry.heads and entry.keys.get(site) == key:
-                return read_head(entry.heads[site])
+            if entry.keys.get(site) != key:
+                continue
+            if entry.stage == "released":
+                later.add(entry.round)
+            if site in entry.heads:
+                n_entries, head = read_head(entry.heads[site])
+                more = PER_ROUND if entry.round in later else 0
+                return Anchor(n_entries, head, n_entries + more)
         return None
 
     def entries(self) -> tuple[Entry, ...]:

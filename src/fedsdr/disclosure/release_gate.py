@@ -139,16 +139,15 @@ class ReleaseGate:
             key = release.keys.get(site, "")
             peer = None if self.peers is None else self.peers.peers.get((site, key))
             known = self.ledger.last_head(site, key, 0 if peer is None else peer.after)
-            if site == self.site or known is None or n_entries > known[0]:
+            if site == self.site or known is None or known.allows(n_entries, head):
                 continue
-            if (n_entries, head) != known:
-                raise Refusal(
-                    "ROLLBACK",
-                    f"the ledger of '{site}' has {n_entries} entries now, and had "
-                    f"{known[0]} when this site met it last, or is another one: ask "
-                    "its steward to restore it. If it is lost for good, and you accept "
-                    f"that: 'fedsdr site peers accept SITE.toml {site}'",
-                )
+            raise Refusal(
+                "ROLLBACK",
+                f"the ledger of '{site}' has {n_entries} entries, and at least "
+                f"{known.least} are known to this site, or it is another ledger: ask "
+                "its steward to restore it. If it is lost for good, and you accept "
+                f"that: 'fedsdr site peers accept SITE.toml {site}'",
+            )
         self._heads = {
             site: write_head(*said) for site, said in heads.items() if site != self.site
         }
