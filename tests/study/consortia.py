@@ -83,6 +83,11 @@ class Files:
         """Return the path of the file of a site."""
         return self.root / name / "site.toml"
 
+    @property
+    def site_files(self) -> dict[str, Path]:
+        """Paths of the files of all sites."""
+        return {name: self.site_file(name) for name in NAMES}
+
     def write_study(self, **changes: Any) -> None:
         """Write the study, with changes, for all parties."""
         self.study.update(changes)
