@@ -45,11 +45,11 @@ class Office:
     def provision(self, folder: Path) -> Path:
         """Make kits for the port of this coordinator, and sign requests of sites."""
         file, sites = self.files.study_file, self.files.site_files
+        requests = [one.with_name(f"{name}.request") for name, one in sites.items()]
         commands = [
             ("study", "provision", file, "--folder", folder, "--port", self.port),
             *(("site", "request", site) for site in sites.values()),
-            ("study", "sign", file, "--folder", folder)
-            + tuple(site.with_name(f"{name}.request") for name, site in sites.items()),
+            ("study", "sign", file, "--folder", folder, *requests),
         ]
         for words in commands:
             done = Command(*words).end()
