@@ -2,12 +2,12 @@
 
 import typer
 
+from fedsdr.cli.certificate_request import request
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
 from fedsdr.cli.site_ledger import ledger_app
 from fedsdr.cli.site_peers import peers_app
-from fedsdr.cli.site_request import request
 
 app = typer.Typer(no_args_is_help=True)
 

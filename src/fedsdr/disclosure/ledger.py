@@ -25,8 +25,8 @@ from fedsdr.disclosure.releases import Release, ReleaseStage, canonical
 from fedsdr.disclosure.seals import Signer, check_owner, check_seals, seal_of
 from fedsdr.disclosure.store import FileStore, MemoryStore
 
-#: Entries that a site makes in a round whose sum it helps to open.
-PER_ROUND = 2
+#: Entries that a site has made in a round before its numbers can be in the sum.
+PER_ROUND = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Anchor:
     head : str
         Hash of the last of them.
     least : int
-        Number of entries that it must have now: those of the round in which it was met
-        came after it had said how many there are.
+        Number of entries that it must have now: the offer of the round in which it was
+        met came after it had said how many there are.
     """
 
     n_entries: int
