@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-federation bench-scale bench-columns designs alarms dist walk reproduce clean
+	bench-secure-sum bench-federation bench-scale bench-columns bench-growth designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -82,6 +82,9 @@ bench-scale: $(VENV)/.dev ## studies of many sites
 
 bench-columns: $(VENV)/.dev ## solve and certify from columns, up to 100,000 variables
 	$(BIN)/python -m benchmarks.columns $(ARGS)
+
+bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
+	$(BIN)/python -m benchmarks.growth $(ARGS)
 
 designs: $(VENV)/.dev ## fit every method to hard designs, ARGS="--runs 5 --jobs 2"
 	$(BIN)/python -m benchmarks.designs $(ARGS)

@@ -1,9 +1,10 @@
 """Count the files and calls between an entry point and the arithmetic.
 
-Three walks are traced: ``FedSSIR().fit``, a study at its sites and at its coordinator,
-and a task of ``fedsdr reproduce table1``. Each is run once before it is traced, so that
-imports are not counted. Functions are searched by name in all files, so that the tool
-needs no change when they move.
+Walks are traced for ``FedSSIR().fit``, for the fit that was the default of version 0.1,
+for a study at its sites and at its coordinator, and for a task of ``fedsdr reproduce
+table1``. Each is run once before it is traced, so that imports are not counted.
+Functions are searched by name in all files, so that the tool needs no change when they
+move.
 
 Usage: ``python tools/walk.py [--only fit|study|reproduce] [--markdown]``
 """
@@ -19,7 +20,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
@@ -125,12 +126,17 @@ class Walk:
 
 
 def _walk_fit() -> list[Walk]:
-    """Trace the estimator's `fit`."""
+    """Trace the estimator's `fit`: the default, and the fit of version 0.1."""
     data = _find("make_setting")(3, n_per_site=200, n_features=40, random_state=0)
-    model = fedsdr.FedSSIR()
-    return _trace(
-        lambda: model.fit(data.X, data.y, sites=data.sites), Walk("FedSSIR().fit")
-    )
+    as_before = {"kernel": "smooth(own=1)", "refit": "pooled"}
+    walks = []
+    for title, options in (
+        ("FedSSIR().fit", {}),
+        ("FedSSIR(...).fit as in version 0.1", as_before),
+    ):
+        fit = partial(fedsdr.FedSSIR(**options).fit, data.X, data.y, sites=data.sites)
+        walks += _trace(fit, Walk(title))
+    return walks
 
 
 def _walk_study() -> list[Walk]:

@@ -24,6 +24,18 @@ Outcome = dict[str, Any]
 
 SEED = 7
 
+# These report the penalised solution itself, which the solver knows to a gap of 1e-6
+# only, and no smaller `tol` helps: its acceleration magnifies rounding the more, the
+# longer it iterates. With SEED, version 0.1 moved by 4e-10 to 4e-8 between routines of
+# OpenBLAS. These seeds are the first ones with the same K and more variables than
+# directions where it moved by less than 1e-13 when the last digits of X were changed.
+SEED_OF = {
+    "rules/setting3/moments-no-refit/sums": 2,
+    "rules/setting3/second-penalty/sums": 2,
+    "ssircv/setting3/classes": 32,
+    "ssircv/setting3/pooled": 3,
+}
+
 #: Cases by name.
 CASES: dict[str, Callable[[], Outcome]] = {}
 
@@ -84,10 +96,16 @@ def fed_svd(n_components: int | None = None, **options: Any) -> Any:
 
 
 @cache
-def simulated(setting: int, n_sites: int, d: int, n: int = 100) -> Any:
+def simulated(
+    setting: int, n_sites: int, d: int, n: int = 100, seed: int = SEED
+) -> Any:
     return make_setting(
-        setting, n_sites=n_sites, n_per_site=n, n_features=d, random_state=SEED
+        setting, n_sites=n_sites, n_per_site=n, n_features=d, random_state=seed
     )
+
+
+def rows_of(name: str, *shape: int) -> Any:
+    return simulated(*shape, seed=SEED_OF.get(name, SEED))
 
 
 def terciles(y: Any) -> Any:
@@ -267,10 +285,12 @@ def add_fed_ssir() -> None:
                 add(name, fit, make, simulated(setting, n_sites, 60))
     secure = partial(fed_ssir, protocol="secure", random_state=0)
     for setting in (3, 1):
-        data, prefix = simulated(setting, 3, 30, 200), f"rules/setting{setting}"
+        shape, prefix = (setting, 3, 30, 200), f"rules/setting{setting}"
+        data = simulated(*shape)
         for rule, options in RULES.items():
             make = partial(fed_ssir, **options, random_state=0)
-            add(f"{prefix}/{rule}/sums", fit, make, data)
+            name = f"{prefix}/{rule}/sums"
+            add(name, fit, make, rows_of(name, *shape))
             if rule in SECURE:
                 add(f"{prefix}/{rule}/secure", fit, partial(secure, **options), data)
             if rule in ON_CLASSES:
@@ -285,8 +305,12 @@ def add_public() -> None:
     for data in ("communities", "credit", "heart", "heart-columns", "wine"):
         add(f"data/{data}/default", fit_public, fed_ssir, data)
         add(f"data/{data}/k1", fit_public, partial(fed_ssir, 1), data)
-    for name, rule in (("auto-2", Auto), ("bic-2", Bic)):
-        make = partial(fed_ssir, rule(max_directions=2))
+    for name, rule, limit in (
+        ("auto-2", Auto, 2),
+        ("bic-2", Bic, 2),
+        ("auto-4", Auto, 4),
+    ):
+        make = partial(fed_ssir, rule(max_directions=limit))
         add(f"data/communities/{name}", fit_public, make, "communities")
     NEEDS_DATA.update(set(CASES) - before)
 
@@ -295,10 +319,12 @@ def add_public() -> None:
 
 
 def add_peers(setting: int) -> None:
-    data, label = simulated(setting, 3, 20, 100), f"setting{setting}"
+    shape, label = (setting, 3, 20, 100), f"setting{setting}"
 
-    def pooled(name: str, make: Any, *, classes: bool = False) -> None:
-        add(name, fit, make, data, classes=classes, pooled=True)
+    def by_site(name: str, make: Any, **options: bool) -> None:
+        add(name, fit, make, rows_of(name, *shape), **options)
+
+    pooled = partial(by_site, pooled=True)
 
     pooled(f"sir/{label}/bic", sir)
     pooled(f"sir/{label}/k2", partial(sir, 2))
@@ -315,13 +341,13 @@ def add_peers(setting: int) -> None:
     make = partial(ssir, penalty="holdout", kernel="smooth")
     pooled(f"ssir/{label}/holdout-smooth", make)
 
-    add(f"ssircv/{label}/centred", fit, ssir_cv, data)
+    by_site(f"ssircv/{label}/centred", ssir_cv)
     pooled(f"ssircv/{label}/pooled", ssir_cv)
     make = partial(ssir_cv, 2, slices=8, n_folds=3)
-    add(f"ssircv/{label}/8-slices", fit, make, data)
-    add(f"ssircv/{label}/classes", fit, ssir_cv, data, classes=True)
+    by_site(f"ssircv/{label}/8-slices", make)
+    by_site(f"ssircv/{label}/classes", ssir_cv, classes=True)
     make = partial(ssir_cv, 2, n_folds=3, as_shipped=True, max_iter=200)
-    add(f"ssircv/{label}/as-shipped", fit, make, data)
+    by_site(f"ssircv/{label}/as-shipped", make)
 
     pooled(f"lassosir/{label}/auto", lasso_sir)
     pooled(f"lassosir/{label}/k2", partial(lasso_sir, 2))

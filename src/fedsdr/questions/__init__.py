@@ -11,9 +11,16 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
-from fedsdr.questions.question import Adder, Asking, Question, Sum, ask_sites
+from fedsdr.questions.question import (
+    AS_HELD,
+    Adder,
+    Asking,
+    Question,
+    RowSettings,
+    Sum,
+    ask_sites,
+)
 from fedsdr.questions.reading import read_question
-from fedsdr.questions.row_settings import AS_HELD, RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.method import Terms
 from fedsdr.questions.moments import CandidateErrors
-from fedsdr.questions.row_settings import RowSettings
+from fedsdr.questions.question import RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.summaries.profile import Common, PooledCovariance

@@ -19,8 +19,7 @@ from fedsdr.normal_scores import (
     describe,
     score_steps,
 )
-from fedsdr.questions.question import Question
-from fedsdr.questions.row_settings import RowSettings
+from fedsdr.questions.question import Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.column_spread import Powers
 

@@ -1,23 +1,91 @@
-"""What a question is: one sum over sites. And who adds it.
+"""What a question is: one sum over sites, of rows prepared alike. And who adds it.
 
-A question is a value. A site answers it with a value that can be added
-(`Question.compute`); where sums are formed under masks, that value is sent as a vector
-of numbers (`Question.pack`, `Question.unpack`). A stage of a fit asks by yielding
-questions, and is sent the sums (`Asking`); it does not know who adds (`ask_sites`).
+A question is a value. A site prepares its rows as the question says (`RowSettings`) and
+answers with a value that can be added (`Question.compute`); where sums are formed under
+masks, that value is sent as a vector of numbers (`Question.pack`, `Question.unpack`). A
+stage of a fit asks by yielding questions, and is sent the sums (`Asking`); it does not
+know who adds (`ask_sites`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.method import Variables
-from fedsdr.rows.site_rows import Rows
+from fedsdr.method import Terms, Variables
+from fedsdr.normal_scores import NormalScores
+from fedsdr.rows.site_rows import LARGEST, Rows
+from fedsdr.summaries.column_spread import Powers
 
 Sum = TypeVar("Sum")
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSettings:
+    """What is done to the columns before sums are formed, in this order.
+
+    Every question about the columns of a fit has settings, so that all sums see the
+    same columns.
+
+    Parameters
+    ----------
+    powers : ndarray of int, shape (n_features,), or None, default=None
+        Powers of two that columns are divided by.
+    places : tuple of int, default=()
+        Indices of the columns whose gaps are filled.
+    fills : ndarray of shape (n_places,), or None, default=None
+        Values that the gaps are filled with.
+    scores : NormalScores or None, default=None
+        Scores that the columns are then replaced by.
+    """
+
+    powers: Powers | None = None
+    places: tuple[int, ...] = ()
+    fills: Vector | None = None
+    scores: NormalScores | None = None
+
+    def apply(self, rows: Rows, terms: Terms) -> None:
+        """Rescale columns, fill gaps and score columns of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+        terms : Terms
+            Terms that all parties agreed on.
+        """
+        rows.rescale(self.powers)
+        if self.fills is not None:
+            rows.fill(self.places, self.fills)
+        rows.score(self.scores)
+        if self.fills is not None or self.scores is not None:
+            rows.check(terms, largest=LARGEST)
+
+    def request(self) -> dict[str, Any]:
+        """Return what sites need to know of the settings.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys "powers", "means", "points" and "scores", or some
+            of them.
+        """
+        found: dict[str, Any] = {}
+        if self.powers is not None:
+            found["powers"] = self.powers
+        if self.fills is not None:
+            found["means"] = self.fills
+        if self.scores is not None:
+            found |= {"points": self.scores.points, "scores": self.scores.scores}
+        return found
+
+
+#: Rows as a site holds them.
+AS_HELD = RowSettings()
 
 
 class Question(ABC, Generic[Sum]):

@@ -17,8 +17,7 @@ from fedsdr.questions.column_sums import (
     ScoreSteps,
 )
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
-from fedsdr.questions.question import Question
-from fedsdr.questions.row_settings import RowSettings
+from fedsdr.questions.question import Question, RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.rows.site_rows import LARGEST

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.method import Terms
-from fedsdr.questions.question import Question
-from fedsdr.questions.row_settings import AS_HELD, RowSettings
+from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.profile import (
