@@ -7,8 +7,8 @@ import pytest
 from tests.disclosure.examples import SITES, release, write
 
 from fedsdr.disclosure import Ledger, LedgerError
+from fedsdr.disclosure.anchors import Anchor, find_anchor
 from fedsdr.disclosure.chain import Entry
-from fedsdr.disclosure.ledger import Anchor
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum import Identity
 
@@ -123,13 +123,13 @@ def test_keys_and_heads_are_recorded() -> None:
     entry = ledger.append(asked, "f0", stage="offered", heads={"west": "4:" + "a" * 64})
     assert entry.keys == KEYS
     assert entry.partners == set(KEYS.items())
-    assert ledger.last_head("west", KEYS["west"]) == Anchor(4, "a" * 64, 4)
+    assert find_anchor(ledger.entries(), "west", KEYS["west"]) == Anchor(4, "a" * 64, 4)
     # Another key is another partner.
-    assert ledger.last_head("west", "7" * 64) is None
-    assert ledger.last_head("east", KEYS["east"]) is None
+    assert find_anchor(ledger.entries(), "west", "7" * 64) is None
+    assert find_anchor(ledger.entries(), "east", KEYS["east"]) is None
     ledger.append(release(keys=KEYS, round="r1"), "f0", stage="released")
-    assert ledger.last_head("west", KEYS["west"]) == Anchor(4, "a" * 64, 5)
-    assert ledger.last_head("west", KEYS["west"], after=1) is None
+    assert find_anchor(ledger.entries(), "west", KEYS["west"]) == Anchor(4, "a" * 64, 5)
+    assert find_anchor(ledger.entries(), "west", KEYS["west"], after=1) is None
 
 
 @pytest.mark.parametrize(

@@ -19,53 +19,10 @@ from fedsdr.disclosure.chain import (
     LedgerStatus,
     Witness,
     read_chain,
-    read_head,
 )
 from fedsdr.disclosure.releases import Release, ReleaseStage, canonical
 from fedsdr.disclosure.seals import Signer, check_owner, check_seals, seal_of
 from fedsdr.disclosure.store import FileStore, MemoryStore
-
-#: Entries that a site has made in a round before its numbers can be in the sum.
-PER_ROUND = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """What is known about the ledger of a partner.
-
-    Parameters
-    ----------
-    n_entries : int
-        Number of entries when it was met last.
-    head : str
-        Hash of the last of them.
-    least : int
-        Number of entries that it must have now: the offer of the round in which it was
-        met came after it had said how many there are.
-    """
-
-    n_entries: int
-    head: str
-    least: int
-
-    def allows(self, n_entries: int, head: str) -> bool:
-        """Look whether a ledger can be the one that was met, grown since.
-
-        Parameters
-        ----------
-        n_entries : int
-            Number of its entries.
-        head : str
-            Hash of the last of them.
-
-        Returns
-        -------
-        bool
-            False if it is shorter, or of the same length and another one.
-        """
-        if n_entries < self.least:
-            return False
-        return n_entries > self.n_entries or head == self.head
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +56,7 @@ class Ledger:
     An older copy of all files is whole and sealed all the same. Against that, sites
     tell each other in every round how long their ledgers are, and which head they have:
     each records what its partners said, and refuses one whose ledger has become shorter
-    or another, see `last_head`.
+    or another, see `fedsdr.disclosure.anchors`.
 
     Every access reads the whole file and compares it, byte by byte, with the lines that
     this object has verified before; only lines after them are parsed and verified. A
@@ -233,35 +190,6 @@ class Ledger:
                 )
             )
         return True
-
-    def last_head(self, site: str, key: str, after: int = 0) -> Anchor | None:
-        """Look up what a partner said last about its own ledger.
-
-        Parameters
-        ----------
-        site : str
-            Name of the partner.
-        key : str
-            Its public identity.
-        after : int, default=0
-            Entries of this ledger before it do not count.
-
-        Returns
-        -------
-        Anchor or None
-            None if it said nothing.
-        """
-        later: set[str] = set()
-        for entry in reversed(self.entries()[after:]):
-            if entry.keys.get(site) != key:
-                continue
-            if entry.stage == "released":
-                later.add(entry.round)
-            if site in entry.heads:
-                n_entries, head = read_head(entry.heads[site])
-                more = PER_ROUND if entry.round in later else 0
-                return Anchor(n_entries, head, n_entries + more)
-        return None
 
     def entries(self) -> tuple[Entry, ...]:
         """Read all entries.

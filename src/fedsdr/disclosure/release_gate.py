@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.disclosure.anchors import find_anchor
 from fedsdr.disclosure.chain import GENESIS, write_head
 from fedsdr.disclosure.differencing import review_history
 from fedsdr.disclosure.facts import Facts, Fingerprint
@@ -135,10 +136,11 @@ class ReleaseGate:
             lost a part of its past, and cannot tell any more which sums would show a
             partner by subtraction.
         """
+        entries = self.ledger.entries()
         for site, (n_entries, head) in sorted(heads.items()):
             key = release.keys.get(site, "")
             peer = None if self.peers is None else self.peers.peers.get((site, key))
-            known = self.ledger.last_head(site, key, 0 if peer is None else peer.after)
+            known = find_anchor(entries, site, key, 0 if peer is None else peer.after)
             if site == self.site or known is None or known.allows(n_entries, head):
                 continue
             raise Refusal(
