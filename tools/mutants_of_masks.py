@@ -63,10 +63,10 @@ MASKS = (
         (
             Edit(
                 f"{SUM}sum_site.py",
-                "    def keys(self) -> PublicKeys:",
+                "    def keys(self, ",
                 "    def __post_init__(self):\n"
                 "        self._secrets = KEPT.setdefault(self.name, self._secrets)\n\n"
-                "    def keys(self) -> PublicKeys:",
+                "    def keys(self, ",
             ),
             Edit(
                 f"{SUM}sum_site.py", "class RoundStage(", "KEPT = {}\nclass RoundStage("
@@ -203,7 +203,7 @@ AGREEMENT = (
     off(
         "keys: a site does not look for its own",
         f"{SUM}sum_site.py",
-        "keys[self.name].content != own.content",
+        "keys[self.name] != own",
         "False",
         ROUND,
     ),

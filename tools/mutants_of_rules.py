@@ -57,7 +57,7 @@ LEDGER = (
     off(
         "rules are not consulted",
         f"{DISCLOSURE}release_gate.py",
-        "        _refuse(review_alone(release, facts, self.policy, entries))\n",
+        "        _refuse([*self._review_partners(release), *alone])\n",
         "",
         DIFFERENCING,
     ),

@@ -240,18 +240,12 @@ def low_order(field: str, key: bytes) -> type[SumSite]:
     """Return a site that sends a key of low order, signed."""
 
     class LowOrder(SumSite):
-        def keys(self) -> PublicKeys:
+        def keys(self, *ledger: Any) -> PublicKeys:
             """Sign another key."""
-            public = {n: getattr(self._secrets.public(), n) for n in KEYS}
-            sent = PublicKeys(**{**public, field: key})
+            sent = replace(super().keys(*ledger), **{field: key})
             message = sum_site.keys_message(self.context, self.name, sent)
-            self._stage = sum_site.RoundStage.KEYS
-            return PublicKeys(
-                sent.mask_key,
-                sent.box_key,
-                sent.commitment,
-                self.identity.sign(message),
-            )
+            self._own = replace(sent, signature=self.identity.sign(message))
+            return self._own
 
     return LowOrder
 

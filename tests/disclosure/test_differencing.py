@@ -62,6 +62,15 @@ def test_the_same_subject_goes_to_the_same_sites_only(study, sites) -> None:
     assert broken(ledger, facts(), asked, policy=relaxed) == []
 
 
+def test_entries_without_keys_are_of_other_sites() -> None:
+    """Ledgers of earlier versions name sites only, and names are not sites."""
+    keys = dict.fromkeys(SITES, "aa" * 32)
+    ledger = after((facts(), release()))
+    assert broken(ledger, facts(), release(keys=keys)) == ["SITES"]
+    ledger = after((facts(), release(keys=keys)))
+    assert broken(ledger, facts(), release(keys=keys)) == []
+
+
 def test_while_the_sites_are_not_known_the_other_rules_still_hold() -> None:
     ledger = after((facts(), release()))
     unknown = release(sites=())

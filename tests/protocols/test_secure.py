@@ -370,6 +370,8 @@ MALFORMED = [
 def _longer(value: Any) -> Any:
     if isinstance(value, bytes):
         return value + b"."
+    if isinstance(value, int):
+        return value
     if isinstance(value, np.ndarray):
         return np.concatenate([value, value])
     if isinstance(value, list):

@@ -139,7 +139,7 @@ def test_stewards_void_one_round_and_nothing_else(files: Files, message: str) ->
     with pytest.raises(IncompleteError, match="disclosure rule"):
         files.run(files.connect(fault=losing("west")))
     for site in others:
-        ledger = Ledger(files.root / site / "ledger")
+        ledger = files.ledger(site)
         if any(entry.round == name for entry in ledger.entries()):
             void_round(ledger, name)
             assert ledger.entries()[-1].stage == "voided"
@@ -177,7 +177,7 @@ def test_a_voided_round_does_not_go_on(tmp_path: Path) -> None:
 
 def test_only_rounds_that_are_there_can_be_voided(files: Files) -> None:
     break_off(files, "secure.confirm")
-    ledger = Ledger(files.root / "east" / "ledger")
+    ledger = files.ledger("east")
     name = ledger.entries()[-1].round
     with pytest.raises(InputError, match=f"no round other; .*{name}"):
         void_round(ledger, "other")

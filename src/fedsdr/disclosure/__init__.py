@@ -5,8 +5,10 @@ from fedsdr.disclosure.column_origin import ColumnOrigin, Fingerprint
 from fedsdr.disclosure.facts import Facts, observe
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.level_rules import Violation
+from fedsdr.disclosure.open_gate import OpenGate
+from fedsdr.disclosure.peer_book import PeerBook
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.release_gate import OpenGate, ReleaseGate
+from fedsdr.disclosure.release_gate import ReleaseGate
 from fedsdr.disclosure.release_rules import RULES
 from fedsdr.disclosure.releases import Release, subject_of
 from fedsdr.disclosure.voiding import void_round
@@ -21,6 +23,7 @@ __all__ = [
     "LedgerError",
     "LedgerStatus",
     "OpenGate",
+    "PeerBook",
     "Policy",
     "Release",
     "ReleaseGate",

@@ -116,7 +116,7 @@ def comparable(release: Release, facts: Facts, related: Sequence[Entry]) -> list
     alike = [entry for entry in related if entry.statistic == release.statistic]
     columns = set(facts.prints or facts.columns)
     if any(
-        set(one.sites) == set(release.sites) and columns <= set(one.columns)
+        one.partners == release.partners and columns <= set(one.columns)
         for one in alike
     ):
         return alike
@@ -244,11 +244,11 @@ def other_sites(
     own = (release.study, release.round, release.subject)
     for key, entry in _outcomes(related):
         narrowed = key == own and entry.stage == "offered"
-        if set(release.sites) == set(entry.sites) or (
-            narrowed and set(release.sites) < set(entry.sites)
+        if release.partners == entry.partners or (
+            narrowed and release.partners < entry.partners
         ):
             continue
-        change = _difference(entry.sites, release.sites)
+        change = _difference(entry.partners, release.partners)
         return Violation(
             "SITES",
             f"{release.statistic} of some of these columns went into a sum over other "
@@ -386,8 +386,13 @@ def _columns_of(entry: Entry) -> dict[str, str]:
     return {**entry.target, **entry.columns}
 
 
-def _difference(before: Iterable[str], now: Iterable[str]) -> str:
-    gone, new = sorted(set(before) - set(now)), sorted(set(now) - set(before))
+def _difference(
+    before: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]
+) -> str:
+    old, young = dict(before), dict(now)
+    gone, new = sorted(set(old) - set(young)), sorted(set(young) - set(old))
+    other = sorted(site for site in set(old) & set(young) if old[site] != young[site])
     parts = [f"without {enumerate_names(gone)}"] if gone else []
     parts += [f"with {enumerate_names(new)}"] if new else []
+    parts += [f"with another key of {enumerate_names(other)}"] if other else []
     return " and ".join(parts)

@@ -56,6 +56,9 @@ class Policy:
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.
+    min_known_peers : int or None, default=None
+        Fewest partners in a sum that the steward has accepted; None for all of them.
+        Whatever it is, a partner with another key than the accepted one is refused.
 
     Notes
     -----
@@ -88,11 +91,12 @@ class Policy:
     same_rows_only: bool = True
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
+    min_known_peers: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("min_rows", "min_slice_rows", "min_level_rows"):
             _check_count(name, getattr(self, name))
-        for name in ("max_studies", "max_failures"):
+        for name in ("max_studies", "max_failures", "min_known_peers"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
         for name in ("same_sites_only", "same_rows_only"):

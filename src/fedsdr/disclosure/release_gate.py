@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fedsdr.disclosure.anchors import find_anchor
+from fedsdr.disclosure.chain import write_head
 from fedsdr.disclosure.column_origin import Fingerprint
 from fedsdr.disclosure.differencing import other_fills, review_history
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.level_rules import Violation
+from fedsdr.disclosure.peer_book import PeerBook, strangers
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.privacy_budget import beyond_budget, second_answer
 from fedsdr.disclosure.release_rules import review_alone
@@ -32,14 +35,20 @@ class ReleaseGate:
         Limits of the site.
     ledger : Ledger, default=Ledger()
         Earlier releases of the site; in memory if not given.
+    peers : PeerBook or None, default=None
+        Partners that the steward has accepted; None where all of them are in one
+        process.
+    site : str, default=""
+        Name of the site itself.
 
     Notes
     -----
-    A site calls `inspect` once per study; `permit` before
-    it computes anything for a sum; and `record` twice before it answers: as "offered"
-    with the masked numbers, when coordinator and other sites decide over which sites
-    the sum will be opened, and as "released" before it signs that set of sites. What is
-    refused is entered too, and so is what fails (`note_failure`).
+    A site calls `inspect` once per study; `meet` when its partners have shown their
+    keys; `permit` before it computes anything for a sum; and `record` twice before it
+    answers: as "offered" with the masked numbers, when coordinator and other sites
+    decide over which sites the sum will be opened, and as "released" before it signs
+    that set of sites. What is refused is entered too, and so is what fails
+    (`note_failure`).
 
     The rules are listed in `fedsdr.disclosure.RULES`. They do not limit how much many
     different questions show together about the same rows of the same sites: a protocol
@@ -49,6 +58,9 @@ class ReleaseGate:
 
     policy: Policy = field(default_factory=Policy)
     ledger: Ledger = field(default_factory=Ledger)
+    peers: PeerBook | None = None
+    site: str = ""
+    _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
 
     def inspect(self, release: Release, observe: Observe) -> None:
@@ -68,7 +80,8 @@ class ReleaseGate:
         """
         facts = observe(self.ledger.fingerprint)
         entries = self.ledger.entries()
-        _refuse(review_alone(release, facts, self.policy, entries))
+        alone = review_alone(release, facts, self.policy, entries)
+        _refuse([*self._review_partners(release), *alone])
         self._facts[release.study] = facts
 
     def review(
@@ -100,7 +113,56 @@ class ReleaseGate:
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
             *(one for one in noisy if one is not None),
+            *self._review_partners(release),
         ]
+
+    def head(self) -> tuple[int, bytes]:
+        """Say how long the ledger is, for the partners.
+
+        Returns
+        -------
+        n_entries : int
+            Number of entries.
+        head : bytes of length 32
+            Hash of the last one.
+        """
+        status = self.ledger.verify()
+        return status.n_entries, bytes.fromhex(status.head)
+
+    def meet(self, release: Release, heads: Mapping[str, tuple[int, str]]) -> None:
+        """Compare what partners say about their ledgers with what they said before.
+
+        Parameters
+        ----------
+        release : Release
+            With the keys of all sites of the study.
+        heads : mapping of str to (int, str)
+            Number of entries and hash of the last one, signed by each partner.
+
+        Raises
+        ------
+        Refusal
+            "ROLLBACK" if a ledger has become shorter, or another one: that site has
+            lost a part of its past, and cannot tell any more which sums would show a
+            partner by subtraction.
+        """
+        entries = self.ledger.entries()
+        for site, (n_entries, head) in sorted(heads.items()):
+            key = release.keys.get(site, "")
+            peer = None if self.peers is None else self.peers.peers.get((site, key))
+            known = find_anchor(entries, site, key, 0 if peer is None else peer.after)
+            if site == self.site or known is None or known.allows(n_entries, head):
+                continue
+            raise Refusal(
+                "ROLLBACK",
+                f"the ledger of '{site}' has {n_entries} entries, and at least "
+                f"{known.least} are known to this site, or it is another ledger: ask "
+                "its steward to restore it. If it is lost for good, and you accept "
+                f"that: 'fedsdr site peers accept SITE.toml {site}'",
+            )
+        self._heads = {
+            site: write_head(*said) for site, said in heads.items() if site != self.site
+        }
 
     def permit(self, release: Release) -> None:
         """Refuse a release that would break a rule.
@@ -224,91 +286,19 @@ class ReleaseGate:
             stage=stage,
             columns=facts.prints or dict.fromkeys(facts.columns, ""),
             target=facts.target,
+            heads=self._heads if stage == "offered" else {},
         )
+
+    def _review_partners(self, release: Release) -> list[Violation]:
+        if self.peers is None:
+            return []
+        found = strangers(release, self.policy, self.peers, self.site)
+        return [] if found is None else [found]
 
     def _known(self, release: Release) -> Facts:
         if release.study not in self._facts:
             raise Refusal("ORDER", "the study has not been inspected")
         return self._facts[release.study]
-
-
-class OpenGate:
-    """Permits everything and records nothing: for sites that belong to one analyst."""
-
-    def inspect(self, release: Release, observe: Observe) -> None:
-        """Inspect nothing.
-
-        Parameters
-        ----------
-        release : Release
-            First sum of the study.
-        observe : callable
-            Not called.
-        """
-
-    def permit(self, release: Release) -> None:
-        """Permit a release.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites that share secrets.
-        """
-
-    def record(self, release: Release, values: ArrayLike, stage: ReleaseStage) -> None:
-        """Record nothing.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites in the sum.
-        values : array-like of shape (release.n_values,)
-            Numbers that the site contributes.
-        stage : {"offered", "released"}
-            How far the release is.
-        """
-
-    def note_failure(self, release: Release) -> None:
-        """Record nothing.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites that share secrets.
-        """
-
-    def pin(
-        self, release: Release, values: ArrayLike, fills: Mapping[str, float]
-    ) -> None:
-        """Record nothing.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites in the sum.
-        values : array-like of shape (release.n_values,)
-            The opened sum.
-        fills : mapping of str to float
-            Values for the gaps of columns.
-        """
-
-    def released_to(self, study: str, statistic: str) -> tuple[str, ...]:
-        """Look nothing up.
-
-        Parameters
-        ----------
-        study : str
-            Digest of the study.
-        statistic : str
-            Kind of statistic.
-
-        Returns
-        -------
-        tuple of str
-            Empty.
-        """
-        del study, statistic
-        return ()
 
 
 def _refuse(violations: Iterable[Violation]) -> None:

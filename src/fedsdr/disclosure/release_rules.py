@@ -28,6 +28,7 @@ RULES = {
     "CHANGED": "the same rows as in earlier sums of these columns",
     "FILLS": "the same values for gaps as in earlier studies",
     "BUDGET": "not more privacy than the site spends in a year",
+    "PARTNERS": "only partners that the steward has accepted",
 }
 
 

@@ -49,7 +49,13 @@ def void_round(ledger: Ledger, name: str) -> Entry:
             )
         last = known[name]
         release = Release(
-            last.study, last.statistic, last.subject, last.sites, last.n_values, name
+            last.study,
+            last.statistic,
+            last.subject,
+            last.sites,
+            last.n_values,
+            name,
+            keys=last.keys,
         )
         return ledger.append(
             release,

@@ -34,6 +34,11 @@ class PublicKeys:
         X25519 public key from which keys of boxes are derived.
     commitment : bytes of length 32
         X25519 public key whose private half is the seed of the self mask.
+        Hash of the seed of the self mask.
+    n_entries : int, default=0
+        Number of entries in the site's ledger.
+    head : bytes of length 32
+        Hash of the last of them.
     signature : bytes of length 64
         Of the site's identity, over all of these and the round's context.
     """
@@ -41,12 +46,15 @@ class PublicKeys:
     mask_key: bytes
     box_key: bytes
     commitment: bytes
+    n_entries: int = 0
+    head: bytes = bytes(SECRET_BYTES)
     signature: bytes = b""
 
     @property
     def content(self) -> bytes:
         """Bytes that are signed."""
-        return self.mask_key + self.box_key + self.commitment
+        keys = self.mask_key + self.box_key + self.commitment
+        return keys + self.head + str(self.n_entries).encode("ascii")
 
     @property
     def shared(self) -> tuple[bytes, bytes]:
@@ -88,7 +96,8 @@ class RoundSecrets:
         PublicKeys
             Not signed yet.
         """
-        return PublicKeys(*map(raw_public, (self._mask, self._box, self._self)))
+        mask, box, seed = map(raw_public, (self._mask, self._box, self._self))
+        return PublicKeys(mask, box, seed)
 
     def pair_seed(self, peer: PublicKeys, info: bytes) -> bytes:
         """Derive the seed of the mask shared with a peer.

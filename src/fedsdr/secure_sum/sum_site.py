@@ -24,6 +24,9 @@ from fedsdr.secure_sum.masks import apply_masks
 from fedsdr.secure_sum.parcels import Dealt, Parcel, PostOffice
 from fedsdr.secure_sum.round_secrets import PublicKeys, RoundSecrets, derive
 
+#: Head of a site without a ledger.
+NO_LEDGER = bytes(32)
+
 
 class RoundStage(IntEnum):
     """Last step that a site has finished in a round."""
@@ -65,6 +68,7 @@ class SumSite:
     context: Context
     _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False, repr=False)
     _stage: RoundStage | None = field(default=None, init=False)
+    _own: PublicKeys | None = field(default=None, init=False)
     _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
     _held: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _survivors: tuple[str, ...] = field(default=(), init=False)
@@ -74,8 +78,15 @@ class SumSite:
         default_factory=dict, init=False, repr=False
     )
 
-    def keys(self) -> PublicKeys:
-        """Sign the public keys of this round.
+    def keys(self, n_entries: int = 0, head: bytes = NO_LEDGER) -> PublicKeys:
+        """Sign the public keys of this round, and the state of the site's ledger.
+
+        Parameters
+        ----------
+        n_entries : int, default=0
+            Entries of the ledger.
+        head : bytes of length 32
+            Hash of the last of them.
 
         Returns
         -------
@@ -83,10 +94,11 @@ class SumSite:
             Signed.
         """
         self._expect(None)
-        public = self._secrets.public()
+        public = replace(self._secrets.public(), n_entries=n_entries, head=head)
         signature = self.identity.sign(keys_message(self.context, self.name, public))
+        self._own = replace(public, signature=signature)
         self._stage = RoundStage.KEYS
-        return replace(public, signature=signature)
+        return self._own
 
     def share(self, keys: Mapping[str, PublicKeys]) -> dict[str, bytes]:
         """Share the secrets among the sites that sent keys.
@@ -103,8 +115,8 @@ class SumSite:
         """
         self._expect(RoundStage.KEYS)
         self._enough(keys)
-        own = self._secrets.public()
-        if self.name not in keys or keys[self.name].content != own.content:
+        own = self._own
+        if own is None or self.name not in keys or keys[self.name] != own:
             raise Refusal("TAMPERED", "these are not the keys that this site sent")
         for site, public in keys.items():
             message = keys_message(self.context, site, public)

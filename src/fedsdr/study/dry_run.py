@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fedsdr.disclosure import RULES as ALL_RULES
-from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
+from fedsdr.disclosure import LedgerError, PeerBook, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.exact_sums import check_range, check_shapes, needs_powers
@@ -18,6 +18,7 @@ from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
+from fedsdr.study.stewardship import open_ledger
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
 
@@ -76,12 +77,13 @@ def dry_run(site_file: str | Path) -> DryRun:
 
     Notes
     -----
-    Rules are checked for sums over all sites of the study. An existing ledger is read;
-    none is created.
+    Rules are checked for sums over all sites of the study. The ledger is read; none is
+    created.
     """
     site = read_site(site_file)
     study = site.read_study()
-    check_identity(site, study, Identity.load(site.at(site.identity)))
+    identity = Identity.load(site.at(site.identity))
+    check_identity(site, study, identity)
     data = SiteData(site, study)
     profile = data.profile()
     problems = profile.problems()
@@ -94,9 +96,10 @@ def dry_run(site_file: str | Path) -> DryRun:
     fill_with_own_means(agreed, rows)
     violations: list[Violation] = []
     try:
-        ledger = Ledger(path if path.exists() else None)
+        ledger = open_ledger(site, identity)
         facts = agreed.observe(rows, ledger.fingerprint)
-        gate = ReleaseGate(site.read_policy(), ledger)
+        peers = PeerBook.read(site.at(site.peers))
+        gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
         violations = gate.review(agreed.first_release(), facts)
         # Bounded rows can always be added.
         if not violations and study.privacy is None:

@@ -321,7 +321,7 @@ def read_study(path: str | Path) -> StudyFile:
     StudyFile
         Validated content. A `CheckError` names every wrong key and its correction.
     """
-    return read_model(StudyFile, Path(path))
+    return read_model(StudyFile, Path(path), long_texts=("purpose",))
 
 
 def _plain(value: Any) -> Any:

@@ -92,6 +92,11 @@ class AgreedStudy:
         return tuple(sorted(self.roster))
 
     @property
+    def public_keys(self) -> dict[str, str]:
+        """Public identity of every site, in hexadecimal, as ledgers record it."""
+        return {site: key.hex() for site, key in self.roster.items()}
+
+    @property
     def variables(self) -> Variables:
         """What is known about the data before anything is asked."""
         return Variables(
@@ -219,6 +224,7 @@ class AgreedStudy:
             self.sites,
             asked.n_values,
             spends=self.spends,
+            keys=self.public_keys,
         )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:

@@ -56,6 +56,9 @@ KEYS = (
     FieldSpec("mask_key", "bytes", "X25519 key of pairwise masks", BOTH, (32,)),
     FieldSpec("box_key", "bytes", "X25519 key of boxes", BOTH, (32,)),
     FieldSpec("commitment", "bytes", "X25519 key of the seed of r_i", BOTH, (32,)),
+    FieldSpec("commitment", "bytes", "SHA-256 of the seed of r_i", BOTH, (32,)),
+    FieldSpec("n_entries", "int", "number of entries in the site's ledger", BOTH),
+    FieldSpec("head", "bytes", "hash of its last entry", BOTH, (32,)),
     FieldSpec("signature", "bytes", "Ed25519, over keys, study and round", BOTH, (64,)),
 )
 

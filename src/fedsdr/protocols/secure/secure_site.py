@@ -169,7 +169,7 @@ class SecureSite:
         asked = self._outcomes.settle(asked)
         party = SumSite(self.name, self._identity, self._agreement, context)
         release = self._release(asked, context)
-        reply = asdict(party.keys())
+        reply = asdict(party.keys(*self._gate.head()))
         self._used.add(name)
         self._round = _SiteRound(party, release, asked)
         return reply
@@ -177,7 +177,14 @@ class SecureSite:
     def _share(self, payload: Payload) -> Payload:
         going = self._going(payload)
         keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
-        return {"boxes": going.party.share(keys)}
+        boxes = going.party.share(keys)
+        heads = {site: (own.n_entries, own.head.hex()) for site, own in keys.items()}
+        try:
+            self._gate.meet(going.release, heads)
+        except BaseException:
+            self._round = None
+            raise
+        return {"boxes": boxes}
 
     def _verify(self, payload: Payload) -> Payload:
         found = self._going(payload).party.verify(payload["boxes"])
@@ -328,6 +335,7 @@ class SecureSite:
             round=context.round,
             n_questions=self._study.terms.n_questions(question.name),
             spends=self._study.spends,
+            keys=self._study.public_keys,
         )
 
     def _going(self, payload: Payload) -> _SiteRound:
