@@ -8,6 +8,8 @@ from tools.mutant import (
     NUMBERS,
     QUESTIONS,
     SECURE,
+    Edit,
+    Mutant,
     off,
 )
 
@@ -75,12 +77,22 @@ LEDGER = (
         "        (lambda *_, **__: None)(\n",
         DIFFERENCING,
     ),
-    off(
+    # Of columns and of the response: either notices rows that have changed.
+    Mutant(
         "the ledger: no fingerprints of columns",
-        f"{DISCLOSURE}release_gate.py",
-        "columns=facts.prints or dict.fromkeys",
-        "columns=dict.fromkeys",
-        DIFFERENCING,
+        (
+            Edit(
+                f"{DISCLOSURE}release_gate.py",
+                "columns=facts.prints or dict.fromkeys",
+                "columns=dict.fromkeys",
+            ),
+            Edit(
+                f"{DISCLOSURE}release_gate.py",
+                "            target=facts.target,\n",
+                '            target=dict.fromkeys(facts.target, ""),\n',
+            ),
+        ),
+        (DIFFERENCING,),
     ),
     off(
         "the ledger: other sites are allowed",

@@ -48,6 +48,7 @@ class Consortium:
         fault: Any = None,
         ring: FixedPoint | None = None,
         prefix: str = "x",
+        target: str = "y",
         imputed: tuple[str, ...] = (),
         **terms: Any,
     ) -> None:
@@ -59,7 +60,7 @@ class Consortium:
         self.study = AgreedStudy(
             "test",
             columns,
-            "y",
+            target,
             Terms(n_features, **terms),
             roster,
             threshold,
