@@ -34,6 +34,7 @@ def survey() -> pd.DataFrame:
         rows[name] = rng.choice(["no", "yes"], len(rows))
     rows = rows.rename(columns={"x0": "extra"})
     rows["y"] = (rows["q0"] == "yes") + rng.normal(size=len(rows))
+    rows["z"] = rng.normal(size=len(rows))
     own = rows.index[rows["site"] == VICTIM]
     rows.loc[own[ROW], "extra"] = np.nan
     return rows
@@ -133,6 +134,17 @@ def test_a_column_under_another_name_is_recognised(files: Files) -> None:
         mapped = {f"answer {j}": f"q{j}" for j in range(6)}
         data = {"kind": kind, "path": f"rows.{kind}"}
         files.write_site(name, data=data, columns=mapped)
+    with pytest.raises(IncompleteError, match="disclosure rule"):
+        moments(files, rest)
+    assert "SITES" in (files.root / "east" / "site.log").read_text()
+
+
+def test_columns_are_recognised_beside_another_response(files: Files) -> None:
+    """Neither the names of features nor the response are those of the first study."""
+    moments(files)
+    rest = tuple(name for name in NAMES if name != VICTIM)
+    target = {"name": "z", "type": "number"}
+    change_study(files, rest, columns=questions("yes"), target=target)
     with pytest.raises(IncompleteError, match="disclosure rule"):
         moments(files, rest)
     assert "SITES" in (files.root / "east" / "site.log").read_text()

@@ -4,8 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.disclosure.examples import facts, release
 
-from fedsdr.disclosure import ColumnOrigin, Facts, Policy, Violation, observe
+from fedsdr.disclosure import (
+    ColumnOrigin,
+    Facts,
+    Policy,
+    ReleaseGate,
+    Violation,
+    observe,
+)
 from fedsdr.disclosure.counting import count_in_parts, largest_shares, shared_rows
 from fedsdr.disclosure.level_rules import heavy_rows, rare_levels
 from fedsdr.disclosure.release_rules import many_candidates
@@ -106,6 +114,13 @@ def test_no_row_decides_the_scatter_of_a_column(rng) -> None:
     assert heavy_rows(seen(X, ["a", "b"]), Policy(max_row_share=None)) is None
     # Scores have no outliers.
     assert heavy_rows(seen(X, ["a", "b"], scored=True), Policy()) is None
+
+
+def test_a_gate_refuses_a_row_that_decides_the_scatter() -> None:
+    heavy = facts(shares={"age": 0.9, "sex": 0.1})
+    found = ReleaseGate().review(release(), heavy)
+    assert [one.rule for one in found] == ["DOMINANCE"]
+    assert ReleaseGate().review(release(), facts()) == []
 
 
 def test_a_level_of_three_rows_does_not_break_the_rule_about_single_rows() -> None:
