@@ -18,9 +18,9 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-random test-e2e check bench-solver bench-peers bench-protocols \
-	bench-secure-sum bench-summaries bench-federation bench-scale bench-columns bench-fits bench-growth \
-	bench-privacy designs alarms dist walk reproduce clean
+.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
+	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
+	bench-columns bench-fits bench-growth bench-privacy designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,6 +50,11 @@ test-slow: $(VENV)/.dev ## certify the most expensive problems
 test-random: $(VENV)/.dev ## try the properties on examples that nobody has tried
 	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 		-m 'not e2e and not slow and hypothesis' $(ARGS)
+
+test-fuzz: $(VENV)/.dev ## send 60,000 mutated messages to a site
+	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py $(ARGS)
+test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
+	$(BIN)/python -m tools.mutants $(ARGS)
 
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \

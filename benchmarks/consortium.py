@@ -83,7 +83,7 @@ def time_phases(folder: Path, start: float, end: float) -> dict[str, float]:
     """Split the seconds from `start` to `end` into the phases of a study.
 
     "prepare" ends when the coordinator opens its folder; "agree" is the first message,
-    for which sites read their rows; "sum" is the five messages of the sum; "solve" is
+    for which sites read their rows; "sum" is the six messages of the sum; "solve" is
     the time from the last of them to the estimate; "publish" ends when all sites have
     the result.
     """

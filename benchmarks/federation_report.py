@@ -51,7 +51,7 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
         "",
         "Where these seconds go. Prepare: in process, opening the sites' files; with",
         "nodes, NVFLARE schedules the job and starts 5 Python processes. Agree: the",
-        "first message, for which sites read their rows. Sum: its 5 messages. Solve:",
+        "first message, for which sites read their rows. Sum: its 6 messages. Solve:",
         "the estimate. Publish: the result to all sites.",
         "",
         *heading(SPLIT),

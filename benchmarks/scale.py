@@ -180,7 +180,7 @@ def as_processes(rows: Sequence[Mapping[str, object]]) -> list[str]:
         "seconds to start the nodes until all have joined": row["startup"],
         "seconds from submitting to the result at every site": row["seconds"],
         "of these, NVFLARE starting the job's processes": row["prepare"],
-        "of these, the 5 messages of the sum": row["sum"],
+        "of these, the 6 messages of the sum": row["sum"],
         "seconds of a core, all processes": row["cpu"],
         "memory of all processes, MB": row["memory"],
         "memory of the largest process, MB": row["largest"],

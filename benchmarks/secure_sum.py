@@ -15,6 +15,8 @@ from fedsdr.method import Terms, read_parameter
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import Agreement, Context, Identity, MaskedSum, SumSite
+from fedsdr.secure_sum.bindings import shown_keys
+from fedsdr.secure_sum.parcels import PostOffice
 
 RESULTS = Path(__file__).parent / "results"
 N_SITES, N_ROWS, N_FEATURES = 10, 20_000, 1000
@@ -73,13 +75,24 @@ def add(names: list[str], values: np.ndarray) -> np.ndarray:
         name: SumSite(name, identities[name], agreement, context) for name in names
     }
     keys = {name: site.keys() for name, site in sites.items()}
+    for name, public in keys.items():
+        public.check(name)
     boxes = {name: site.share(keys) for name, site in sites.items()}
+    office = PostOffice(agreement, context, keys, shown_keys(keys))
+    assert not office.check_public(boxes)
     masked = {}
     for name, site in sites.items():
         sent = {peer: boxes[peer][name] for peer in names if peer != name}
-        masked[name] = site.mask(sent, values)
+        assert not site.verify(sent)
+        site.receive(sent)
+        masked[name] = site.mask(values)
     signatures = {name: site.confirm(names) for name, site in sites.items()}
-    shares = {name: site.unmask(signatures) for name, site in sites.items()}
+    shown = {name: site.unmask(signatures) for name, site in sites.items()}
+    shares = {}
+    for holder, given in shown.items():
+        for dealer, opened in given.items():
+            assert office.is_share(dealer, holder, boxes[dealer][holder], 0, opened)
+        shares[holder] = {dealer: opened[:32] for dealer, opened in given.items()}
     return MaskedSum(agreement, context, keys, tuple(names), masked).open(shares)
 
 

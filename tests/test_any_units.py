@@ -1,6 +1,5 @@
 """Columns in any units give the same variables, the same K and the same directions."""
 
-import contextlib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr import SIR, SSIR, FedSSIR, InputError, PaperFedSSIR, SiteWarning
 from fedsdr.metrics import subspace_distance
+from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.questions import ColumnPowers, MomentsOf, RowSettings
+from fedsdr.questions import ColumnPowers, MomentsOf, RowSettings, powers_from
 from fedsdr.result import Result
 from fedsdr.simulate import make_setting
 
@@ -176,7 +176,11 @@ def test_gaps_are_filled_with_means_in_the_units_of_the_columns(tmp_path) -> Non
     other, scale = rescaled(rows)
     found = []
     for name, frame in (("plain", rows), ("other", other)):
-        found.append(Files(tmp_path / name, frame, missing="mean").run())
+        columns = {
+            f"x{j}": {"type": "number", "range": [-1e300, 1e300]} for j in range(6)
+        }
+        files = Files(tmp_path / name, frame, columns=columns, missing="mean")
+        found.append(files.run())
     plain, wide = (one.settings["preprocessing"]["filled_with"] for one in found)
     for j in (1, 5):
         assert wide[f"x{j}"] == pytest.approx(plain[f"x{j}"] * scale[j], rel=1e-9)
@@ -238,20 +242,18 @@ def wide_consortium(*, odd: bool = False) -> tuple[Consortium, SecureSum]:
     return consortium, SecureSum(consortium.transport, consortium.study)
 
 
-def test_powers_decide_nothing_that_a_coordinator_could_see() -> None:
+def test_powers_that_do_not_follow_from_their_sum_are_refused() -> None:
     # Whether a site answers must not depend on powers that a coordinator made up.
     consortium, adder = wide_consortium()
     adder.agree()
     assert adder.is_wide
     terms = consortium.study.terms
-    for made_up in (-1000, -300, 300, 1000):
-        question = MomentsOf(terms, RowSettings(np.full(4, made_up)))
-        with (
-            pytest.warns(SiteWarning, match="another order"),
-            contextlib.suppress(InputError),
-        ):
-            adder(question)
-        assert not adder.failures
+    powers = powers_from(adder(ColumnPowers(terms)))
+    for made_up in (powers + 1, powers - 300, np.full(4, 1000), np.zeros(4, int)):
+        with pytest.raises(IncompleteError, match="value does not fit"):
+            adder(MomentsOf(terms, RowSettings(made_up)))
+        assert set(adder.failures.values()) == {"TAMPERED"}
+    assert adder(MomentsOf(terms, RowSettings(powers))).parts["total"].n_sites == 4
 
 
 def test_a_site_in_other_units_is_noticed() -> None:

@@ -131,9 +131,11 @@ def test_what_needs_no_nodes(tmp_path: Path) -> None:
     assert len(digests) == 1
     rehearsed = Result.from_json(tmp_path / "coordinator" / "rehearsal.json")
     assert rehearsed.selected == ("lab1", "lab2", "lab3", "lab4", "lab5")
-    assert not (tmp_path / "north" / "ledger").exists()
+    assert (tmp_path / "north" / "ledger").read_bytes() == b""
     for site in SITES:
-        assert (tmp_path / site / "kit" / "startup").is_dir()
+        assert (tmp_path / site / f"{site}.kit").is_file()
+        # What the coordinator has of a site is what the site has sent.
+        assert not list((tmp_path / "coordinator").rglob(f"{site}*.key"))
     # What the pages show is what is printed, but for numbers and what is left out.
     for number, role, shown in steps("text"):
         if number <= LAST_WITHOUT_NODES:
@@ -214,6 +216,8 @@ def test_with_nodes(tmp_path: Path) -> None:
     assert len(entries) == len(SITES)
     assert len(set(entries)) == 1
     assert int(entries[0]) >= 2 * 4
+    audited = shell("fedsdr site ledger audit north.jsonl", tmp_path / "north")
+    assert f"whole, {entries[0]} entries, stated by north" in audited
     assert "Stopped." in (tmp_path / "coordinator.log").read_text()
     rehearsed = Result.from_json(tmp_path / "coordinator" / "rehearsal.json")
     for place in ("coordinator", *SITES):

@@ -39,7 +39,8 @@ CODES = {
     "MALFORMED": "the message is not one that this protocol has",
     "ORDER": "the message came out of order, or again",
     "PEERS": "too few sites, or sites that were not agreed on",
-    "TAMPERED": "a signature, a share or a survivor set does not fit",
+    "ROLLBACK": "a partner's ledger is shorter than before, or another one",
+    "TAMPERED": "a signature, a share, a survivor set or a value does not fit",
     "TERMS": "the study's terms differ from those that the site agreed to",
     "TIMEOUT": "no answer in time",
 }

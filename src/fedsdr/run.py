@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.arrays import Mask, Vector
 from fedsdr.data.names import enumerate_names
 from fedsdr.estimation.by_site import check_sites, estimate_by_site
 from fedsdr.estimation.directions import (
@@ -50,6 +50,9 @@ from fedsdr.questions import (
     RowSettings,
     ScoreSteps,
     ask_sites,
+    fills_from,
+    powers_from,
+    shape_totals,
 )
 from fedsdr.result import Result
 from fedsdr.selection import (
@@ -297,8 +300,7 @@ def agree_on_powers(
     Question
         A question to the sites.
     """
-    sums, counts = yield ColumnPowers(terms)
-    powers = np.rint(sums / np.maximum(np.rint(counts), 1.0)).astype(np.int64)
+    powers = powers_from((yield ColumnPowers(terms)))
     if standardize:
         return powers
     extreme = np.flatnonzero(np.abs(powers) > EXTREME)
@@ -524,28 +526,15 @@ def _agree_on_settings(
 ) -> Asking[RowSettings]:
     """Compute the values for gaps, and the scores of the columns, if needed."""
     if terms.scored:
-        described: Matrix = yield ColumnShapes(terms, powers)
-        totals = np.ravel(described[:2, list(places)])
+        described = yield ColumnShapes(terms, powers)
         cuts = place_cuts(described)
-        steps: Matrix = yield ScoreSteps(terms, cuts, powers)
-        fills = _pooled_means(totals) if places else None
+        steps = yield ScoreSteps(terms, cuts, powers)
+        fills = fills_from(shape_totals(described, places)) if places else None
         return RowSettings(powers, places, fills, agree_on_scores(cuts, steps))
     if not places:
         return RowSettings(powers)
     totals = yield GapTotals(places, powers)
-    return RowSettings(powers, places, _pooled_means(totals))
-
-
-def _pooled_means(totals: Vector) -> Vector:
-    """Compute the means of columns with gaps from their counts and sums."""
-    counts, sums = np.split(totals, 2)
-    empty = int((counts < 0.5).sum())
-    if empty:
-        raise InputError(
-            f"{empty} column(s) to be filled with a mean have no value at any site: "
-            "leave them out of the study"
-        )
-    return sums / np.rint(counts)
+    return RowSettings(powers, places, fills_from(totals))
 
 
 def _not_chosen(row: dict[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def resubmission(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
 
 
 def renamed_columns(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
-    """Run two studies, the second with other names for the same columns."""
+    """Run two studies, the second with other names for columns and response."""
     rows = make_rows(5)
     kept: dict[str, Any] = {}
 
@@ -104,7 +104,7 @@ def renamed_columns(gates: MakeGate) -> tuple[np.ndarray, np.ndarray]:
     everyone = Consortium(rows, gate=gate)
     first = moments(everyone)
     rest = {n: r for n, r in rows.items() if n != VICTIM}
-    fewer = Consortium(rest, gate=gate, prefix="z")
+    fewer = Consortium(rest, gate=gate, prefix="z", target="w")
     return first - moments(fewer), everyone.expected([VICTIM])
 
 

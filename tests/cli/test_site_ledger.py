@@ -2,8 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.study.consortia import Files, simulate_rows
 
 from fedsdr.disclosure import Ledger, Release
+from fedsdr.spoken import in_words
 
 STUDIES = ("5d" * 32, "77" * 32)
 
@@ -45,13 +47,16 @@ def test_verify_prints_the_head(run, path) -> None:
     head = Ledger(path).verify().head
     outcome = run("site", "ledger", path, "--verify")
     assert outcome.exit_code == 0
-    assert outcome.stdout.splitlines() == ["whole, 3 entries", f"head {head}"]
+    first, second, *words = outcome.stdout.splitlines()
+    assert (first, second) == ("whole, 3 entries", f"head {head}")
+    assert " . ".join(line.strip() for line in words) == in_words(head)
     outcome = run("site", "ledger", path, "--verify", "--json")
     assert json.loads(outcome.stdout) == {
         "whole": True,
         "entries": 3,
         "head": head,
         "head_file": "agrees",
+        "key": "",
     }
 
 
@@ -125,3 +130,46 @@ def test_bad_input_is_one_line(run, tmp_path, name, problem) -> None:
 def test_help_names_the_command(run) -> None:
     assert "ledger" in run("site", "--help").stdout
     assert "site" in run("--help").stdout
+
+
+@pytest.fixture(name="files")
+def broken_off(tmp_path: Path) -> Files:
+    """Write a study of which north has offered numbers in a round."""
+    files = Files(tmp_path / "study", simulate_rows())
+    sites = ("east", "north", "[b]south")
+    asked = Release(STUDIES[0], "moments", "ab" * 32, sites, 116, "r1")
+    files.ledger("north").append(asked, "f0", stage="offered", columns={"age": "a1"})
+    return files
+
+
+def test_one_round_is_voided_and_stays_in_the_ledger(run, files) -> None:
+    site_file = files.site_file("north")
+    outcome = run("site", "void", site_file, "r1")
+    assert outcome.exit_code == 0
+    assert "Voided moments over [b]south, east, north" in outcome.stdout
+    assert "fedsdr study void" in outcome.stdout
+    entries = files.ledger("north").entries()
+    assert [entry.stage for entry in entries] == ["offered", "voided"]
+    assert (entries[-1].round, entries[-1].subject) == ("r1", "ab" * 32)
+    assert entries[-1].key == entries[0].key != ""
+    assert "voided" in run("site", "ledger", site_file).stdout
+
+
+def test_rounds_that_are_not_there_are_not_voided(run, files) -> None:
+    outcome = run("site", "void", files.site_file("north"), "r3")
+    assert outcome.exit_code == 2
+    assert "has no round r3" in outcome.stderr
+    assert files.ledger("north").verify().n_entries == 1
+
+
+def test_no_round_is_voided_without_the_ledger_of_the_site(run, files) -> None:
+    path = files.root / "north" / "ledger"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"moments", b"momentS"))
+    outcome = run("site", "void", files.site_file("north"), "r1")
+    assert outcome.exit_code == 1
+    assert "is broken" in outcome.stderr
+    path.unlink()
+    outcome = run("site", "void", files.site_file("north"), "r1")
+    assert outcome.exit_code == 2
+    assert "there is no ledger" in outcome.stderr

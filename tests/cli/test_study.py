@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
-from fedsdr.disclosure import Ledger
+from fedsdr.disclosure import RULES, Ledger
 from fedsdr.questions import MomentsOf, ProfileOf
 from fedsdr.result import Result
 from fedsdr.secure_sum import Identity
@@ -86,6 +86,14 @@ def test_from_nothing_to_a_study_that_runs(run, tmp_path, csv, hospitals) -> Non
     digest = read_study(tmp_path / "study.toml").digest
     assert f"digest {digest}" in outcome.stdout
     outcome = run("site", "check", "north/site.toml")
+    assert outcome.exit_code == 1
+    assert "fedsdr site ledger init site.toml" in outcome.stderr
+    assert run("site", "ledger", "init", "north/site.toml").exit_code == 0
+    outcome = run("site", "check", "north/site.toml")
+    assert outcome.exit_code == 1
+    assert "peers accept" in " ".join(outcome.stdout.split())
+    assert run("site", "peers", "accept", "north/site.toml").exit_code == 0
+    outcome = run("site", "check", "north/site.toml")
     assert outcome.exit_code == 0, outcome.output
     assert digest in outcome.stdout
     sites = [f"{name}/site.toml" for name in ("north", "south", "east", "west")]
@@ -100,7 +108,7 @@ def test_check_says_what_will_happen(run, files) -> None:
     agreed = read_study(files.study_file).to_study()
     assert found["digest"] == agreed.digest
     assert found["sums"] == {"moments": MomentsOf(agreed.terms).n_values}
-    assert (found["rounds"], found["max_profiles"]) == (7, 0)
+    assert (found["rounds"], found["max_profiles"]) == (8, 0)
     assert found["features"] == [f"x{j}" for j in range(6)]
     assert any("covariance" in line for line in found["coordinator_sees"])
     assert outcome.stderr == ""
@@ -118,14 +126,14 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
         "remainder": 6 + 3,
         "agreement": 7 + 5 * 6,
     }
-    assert (found["rounds"], found["max_profiles"]) == (27, 30)
+    assert (found["rounds"], found["max_profiles"]) == (32, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])
     assert any("selected variables" in line for line in found["sites_see"])
     assert any("usual variance of every" in line for line in found["sites_see"])
     for said in ("of each of the 6 columns at how many sites it varies", "SECURITY.md"):
         assert any(said in line for line in found["coordinator_sees"])
     shown = run("study", "check", default_files.study_file).stdout
-    assert "27 with one profile of at most 30" in shown
+    assert "32 with one profile of at most 30" in shown
     leaves = run("site", "check", default_files.site_file("north")).stdout
     assert "bytes with one profile, of at most 30:" in leaves
 
@@ -218,12 +226,14 @@ def test_a_site_that_could_take_part(run, files) -> None:
     assert found["ready"]
     assert found["rows"] == {"read": 65, "dropped": 0, "used": 65}
     assert all(rule["passed"] for rule in found["rules"])
-    assert len(found["rules"]) == 10
+    # Two rules are about questions and sums that are not known before.
+    known = set(RULES) - {"QUESTIONS", "FILLS"}
+    assert {rule["rule"] for rule in found["rules"]} == known
     masked = [one for one in found["leaves"] if one["field"] == "masked"]
     n_values = MomentsOf(read_study(files.study_file).to_study().terms).n_values
     assert [one["n_bytes"] for one in masked] == [16 * n_values]
     folder = files.root / "north"
-    assert not list(folder.glob("ledger*"))
+    assert (folder / "ledger").read_bytes() == b""
     assert not (folder / "result.json").exists()
 
 
@@ -298,7 +308,8 @@ def test_a_rehearsal_is_the_study_and_leaves_no_trace(run, files) -> None:
     found = Result.from_json(outcome.stdout)
     for name in NAMES:
         left = {path.stem for path in (files.root / name).iterdir()}
-        assert left == {"identity", "site", "study", "rows"}
+        assert left == {"identity", "site", "study", "rows", "ledger", "peers"}
+        assert (files.root / name / "ledger").read_bytes() == b""
     real = files.run()
     np.testing.assert_array_equal(found.directions, real.directions)
 

@@ -16,6 +16,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
+from fedsdr.cli.nodes import find_place
+from fedsdr.protocols.secure import SumFolder
 from fedsdr.transports.nvflare.ports import free_port
 from fedsdr.transports.nvflare.progress import FAILED, NodeProgress, read_progress
 
@@ -37,10 +39,21 @@ def folder(files: Files) -> Path:
         *("--folder", found, "--port", free_port()),
     )
     assert done.exit_code == 0, done.output
-    for name in NAMES:
-        assert str(found / "kits" / "sites" / name) in done.stdout
     assert f"fedsdr study start {files.study_file} --folder {found}" in done.stdout
+    asked = [enrol(files, name) for name in NAMES]
+    done = run("study", "sign", files.study_file, *asked, "--folder", found)
+    assert done.exit_code == 0, done.output
+    for name in NAMES:
+        assert str(found / "kits" / "sites" / f"{name}.kit") in done.stdout
     return found
+
+
+def enrol(files: Files, name: str, *options: str) -> Path:
+    """Let a site ask for a certificate."""
+    done = run("site", "request", files.site_file(name), *options)
+    assert done.exit_code == 0, done.output
+    assert (files.root / name / "tls.key").stat().st_mode & 0o777 == 0o600
+    return files.root / name / f"{name}.request"
 
 
 def test_kits_are_not_replaced(files: Files, folder: Path) -> None:
@@ -73,25 +86,85 @@ def test_nothing_was_submitted(files: Files, folder: Path, command: str) -> None
     assert "nothing has been submitted" in done.stderr
 
 
+def test_a_round_that_was_not_begun_is_not_voided(files: Files, folder: Path) -> None:
+    done = run("study", "void", files.study_file, "moments-1", "--folder", folder)
+    assert done.exit_code == 2
+    assert "left unfinished in round moments-1" in done.stderr
+
+
+def test_a_round_is_voided(files: Files, folder: Path) -> None:
+    state = SumFolder(find_place(files.study_file, folder).state)
+    name = f"moments-{'ab' * 8}-{'cd' * 8}"
+    rounds = [f"{name}-1", f"{name}-2"]
+    state.save(name, {"sites": list(NAMES), "rounds": rounds})
+    done = run("study", "void", files.study_file, rounds[0], "--folder", folder)
+    assert "other rounds" in done.stdout
+    done = run("study", "void", files.study_file, rounds[1], "--folder", folder)
+    assert "fedsdr study resume" in done.stdout
+    assert state.load(name) is None
+
+
 def test_site_needs_its_own_kit(files: Files, folder: Path) -> None:
-    kit = folder / "kits" / "sites" / "west"
+    kit = folder / "kits" / "sites" / "west.kit"
     done = run("site", "join", files.site_file("east"), kit)
     assert done.exit_code == 2
     assert "is the kit of 'west'" in done.stderr
     done = run("site", "join", files.site_file("east"), folder / "kits" / "coordinator")
     assert done.exit_code == 2
-    assert "is not a site's kit" in done.stderr
+    assert "is a folder, and a kit is one file" in done.stderr
 
 
-def test_loosened_kit_is_refused(files: Files, folder: Path) -> None:
-    kit = folder / "kits" / "sites" / "north"
-    rights = kit / "local" / "authorization.json"
-    kept = rights.read_text()
-    rights.write_text(json.dumps({"permissions": {"lead": "any"}}))
+def test_loosened_kit_is_refused(files: Files, folder: Path, tmp_path: Path) -> None:
+    content = json.loads((folder / "kits" / "sites" / "north.kit").read_text())
+    kit = tmp_path / "north.kit"
+    kit.write_text(json.dumps({**content, "permissions": {"lead": "any"}}))
     done = run("site", "join", files.site_file("north"), kit)
-    rights.write_text(kept)
     assert done.exit_code == 2
-    assert "allows more than fedsdr needs" in done.stderr
+    assert "something that a kit does not have (permissions)" in done.stderr
+    assert "ask the coordinator for a new kit" in done.stderr
+
+
+def test_a_renewed_key_needs_a_new_kit(files: Files, folder: Path) -> None:
+    kit = folder / "kits" / "sites" / "south.kit"
+    before = kit.read_text()
+    request = enrol(files, "south", "--renew")
+    done = run("study", "sign", files.study_file, request, "--folder", folder)
+    assert done.exit_code == 0, done.output
+    assert kit.read_text() != before
+    request = enrol(files, "south", "--renew")
+    # Two renewals later, the site no longer has the key of the first kit.
+    kit.write_text(before)
+    done = run("site", "join", files.site_file("south"), kit)
+    assert done.exit_code == 2
+    assert "use the kit that was made for the last request" in done.stderr
+
+
+def test_only_the_site_itself_can_ask(files: Files, folder: Path) -> None:
+    request = enrol(files, "east")
+    content = json.loads(request.read_text())
+    other = json.loads(enrol(files, "west").read_text())
+    for forged in (
+        {**content, "request": other["request"]},
+        {**content, "site": "west"},
+        {**content, "site": "nobody"},
+    ):
+        request.write_text(json.dumps(forged))
+        done = run("study", "sign", files.study_file, request, "--folder", folder)
+        assert done.exit_code == 2
+        assert "is not signed with the key that the study has" in done.stderr
+    request.write_text(json.dumps({**content, "more": 1}))
+    done = run("study", "sign", files.study_file, request, "--folder", folder)
+    assert done.exit_code == 2
+    assert "is not a request" in done.stderr
+
+
+def test_revoking_needs_a_certificate(files: Files, folder: Path) -> None:
+    done = run("study", "revoke", files.study_file, "west", "--folder", folder)
+    assert done.exit_code == 0, done.output
+    assert not (folder / "kits" / "sites" / "west.kit").exists()
+    done = run("study", "revoke", files.study_file, "west", "--folder", folder)
+    assert done.exit_code == 2
+    assert "no certificate that could be revoked" in done.stderr
 
 
 def test_missing_extra_is_named(

@@ -62,6 +62,15 @@ def test_the_same_subject_goes_to_the_same_sites_only(study, sites) -> None:
     assert broken(ledger, facts(), asked, policy=relaxed) == []
 
 
+def test_entries_without_keys_are_of_other_sites() -> None:
+    """Ledgers of earlier versions name sites only, and names are not sites."""
+    keys = dict.fromkeys(SITES, "aa" * 32)
+    ledger = after((facts(), release()))
+    assert broken(ledger, facts(), release(keys=keys)) == ["SITES"]
+    ledger = after((facts(), release(keys=keys)))
+    assert broken(ledger, facts(), release(keys=keys)) == []
+
+
 def test_while_the_sites_are_not_known_the_other_rules_still_hold() -> None:
     ledger = after((facts(), release()))
     unknown = release(sites=())
@@ -87,15 +96,111 @@ def test_the_explanation_names_who_left_and_who_came() -> None:
         # A block of the covariance is enough, and so is one variance.
         (("age", "weight"), "moments", ["SITES"]),
         (("weight", "height"), "moments", []),
-        (("age", "sex"), "errors", []),
+        # Counts and variances of one kind of sum are contained in others.
+        (("age", "sex"), "errors", ["SITES"]),
+        (("age", "sex"), "shapes", ["SITES"]),
+        (("weight", "height"), "shapes", []),
     ],
 )
 def test_one_column_in_common_makes_releases_related(names, statistic, rules) -> None:
     ledger = after((facts(), release()))
     asked = release(study=OTHER, subject=OTHER, statistic=statistic, sites=FEWER)
-    assert broken(ledger, facts(**columns(*names)), asked) == rules
+    about = facts(**columns(*names), target={"z": "another response"})
+    assert broken(ledger, about, asked) == rules
     again = replace(asked, sites=SITES)
-    assert broken(ledger, facts(**columns(*names)), again) == []
+    assert broken(ledger, about, again) == []
+    # A response in common is a column in common, and so is one that was a covariate.
+    for target in ({"y": "c3"}, {"age": "a1"}, {"years": "a1"}):
+        assert broken(ledger, replace(about, target=target), asked) == ["SITES"]
+
+
+def test_a_study_may_lose_a_site_between_two_kinds_of_sums() -> None:
+    ledger = after((facts(), release()))
+    asked = release(subject=OTHER, statistic="spread", sites=FEWER)
+    assert broken(ledger, facts(), asked) == []
+    ledger = after((facts(), release()), (facts(), asked))
+    # The same study, or the same sums again in another one, over the first sites.
+    assert broken(ledger, facts(), release(study=OTHER)) == []
+    other = release(study=OTHER, subject=OTHER, statistic="shapes")
+    assert broken(ledger, facts(), other) == ["SITES"]
+
+
+@pytest.mark.parametrize("stage", ["refused", "failed", "opened"])
+def test_what_has_not_left_is_not_compared(stage) -> None:
+    ledger = Ledger()
+    ledger.append(release(sites=FEWER, round="r1"), "", stage=stage)
+    assert broken(ledger, facts(), release(study=OTHER)) == []
+
+
+def test_a_column_is_the_same_whatever_rows_and_names_a_study_gives_it() -> None:
+    kept = {"prints": {"sex": "b2.aa", "age": "a1.aa"}, "target": {"y": "c3.aa"}}
+    ledger = after((facts(**kept), release()))
+    asked = release(study=OTHER, subject=OTHER)
+    assert broken(ledger, facts(**kept), asked) == []
+    fewer_rows = {"prints": {"sex": "b2.bb"}, "target": {"z": "d4.bb"}}
+    assert broken(ledger, facts(**fewer_rows), asked) == ["CHANGED"]
+    renamed = {"prints": {"gender": "b2.bb"}, "target": {"z": "d4.bb"}}
+    assert broken(ledger, facts(**renamed), asked) == ["CHANGED"]
+    assert broken(ledger, facts(**renamed), replace(asked, sites=FEWER)) == [
+        "SITES",
+        "CHANGED",
+    ]
+
+
+def test_failures_count_as_questions_and_are_limited() -> None:
+    ledger = Ledger()
+    for i in range(9):
+        asked = profile(f"{i:02x}" * 32, round=f"r{i}")
+        ledger.append(asked, "", stage="failed" if i % 2 else "refused")
+    assert broken(ledger, facts(), profile("ff" * 32)) == []
+    assert broken(ledger, facts(), profile("ff" * 32, n_questions=4)) == ["QUESTIONS"]
+    ledger.append(profile("ee" * 32), "", stage="refused")
+    assert broken(ledger, facts(), profile("ff" * 32)) == ["ATTEMPTS"]
+    assert broken(ledger, facts(), release(study=OTHER)) == []
+    relaxed = Policy(max_failures=None)
+    assert broken(ledger, facts(), profile("ff" * 32), policy=relaxed) == []
+
+
+def test_errors_of_all_studies_are_counted_together() -> None:
+    def errors(study: str, n_values: int) -> Release:
+        return release(
+            study=study, subject=study, statistic="errors", n_values=n_values
+        )
+
+    ledger = after((facts(), errors(OTHER, 30)), (facts(), errors("66" * 32, 10)))
+    assert broken(ledger, facts(), errors("99" * 32, 10)) == []
+    assert broken(ledger, facts(), errors("99" * 32, 11)) == ["CANDIDATES"]
+    # The same question again is no further equation.
+    assert broken(ledger, facts(), errors(OTHER, 30)) == []
+    relaxed = Policy(max_candidates_per_row=None)
+    assert broken(ledger, facts(), errors("99" * 32, 99), policy=relaxed) == []
+
+
+# --- what sites compute with ----------------------------------------------------------
+
+
+def pinned(**fills: float) -> ReleaseGate:
+    gate = ReleaseGate()
+    gate.inspect(release(), lambda own: facts(sources={"age": "years", "sex": "sex"}))
+    gate.pin(release(statistic="means", round="r1"), np.ones(10), fills)
+    return gate
+
+
+def test_gaps_are_filled_with_one_value() -> None:
+    gate = pinned(age=40.0)
+    asked = release(statistic="means", round="r2")
+    gate.pin(asked, np.ones(10), {"age": 40.0})
+    (entry,) = gate.ledger.entries()
+    assert (entry.stage, set(entry.columns)) == ("opened", {"years"})
+    with pytest.raises(Refusal, match="FILLS"):
+        gate.pin(asked, np.zeros(10), {"age": 40.0})
+    # Another study calls the column by another name.
+    gate.inspect(release(study=OTHER), lambda own: facts(sources={"alter": "years"}))
+    other = replace(asked, study=OTHER, subject=OTHER)
+    with pytest.raises(Refusal, match="FILLS"):
+        gate.pin(other, np.zeros(10), {"alter": 40.0001})
+    gate.pin(other, np.zeros(10), {"alter": 40.0 * (1 + 1e-12)})
+    assert len(gate.ledger.entries()) == 2
 
 
 def offered(round_name: str = "r1", sites: tuple[str, ...] = SITES) -> Ledger:
@@ -159,7 +264,9 @@ def test_a_changed_answer_to_the_same_question_is_refused() -> None:
             {**columns("age", "weight"), "prints": {"age": "new", "weight": "d4"}},
             ["CHANGED"],
         ),
-        ({**columns("weight"), "target": {"y": "changed"}}, []),
+        # The square of the response is in the moments as well.
+        ({**columns("weight"), "target": {"y": "changed"}}, ["CHANGED"]),
+        ({**columns("weight"), "target": {"z": "another response"}}, []),
     ],
 )
 def test_changed_columns_are_noticed_whatever_the_question(changes, rules) -> None:
@@ -277,7 +384,8 @@ def test_rows_that_were_added_are_not_shown_by_asking_again(rng) -> None:
     mean = X[:100].mean(axis=0)
     difference = (moments(X) - moments(X[:100])).reshape(3, 3) * 101 / 100
     np.testing.assert_allclose(difference, np.outer(X[100] - mean, X[100] - mean))
-    assert len(gate.ledger.entries()) == 2
+    stages = [entry.stage for entry in gate.ledger.entries()]
+    assert stages == ["released"] * 2 + ["refused"] * 3
 
 
 def test_one_row_less_for_the_sake_of_another_column_is_noticed(rng) -> None:
@@ -333,4 +441,4 @@ def test_a_secure_sum_that_loses_a_site(rng) -> None:
         gate.permit(replace(asked, round="r2"))
     gate.permit(replace(stayed, round="r2"))
     stages = [(entry.stage, entry.sites) for entry in gate.ledger.entries()]
-    assert stages == [("offered", SITES), ("released", FEWER)]
+    assert stages == [("offered", SITES), ("released", FEWER), ("refused", SITES)]

@@ -8,9 +8,10 @@ import pytest
 from tests.disclosure.examples import facts, release, write
 
 from fedsdr import InputError
-from fedsdr.disclosure import Ledger, LedgerError, Policy, ReleaseGate
+from fedsdr.disclosure import Ledger, LedgerError, Policy, ReleaseGate, void_round
 from fedsdr.disclosure.chain import read_chain
 from fedsdr.disclosure.privacy_budget import spent
+from fedsdr.disclosure.releases import VAIN
 from fedsdr.exceptions import Refusal
 
 COST = (1.0, 1e-6)
@@ -38,6 +39,27 @@ def test_costs_of_rounds_are_added() -> None:
     assert spent(ledger.entries()) == (1.5, pytest.approx(1.1e-6))
     write(ledger, 2)
     assert spent(ledger.entries())[0] == 1.5
+
+
+def test_what_was_refused_or_failed_costs_nothing_and_is_no_answer() -> None:
+    ledger = Ledger()
+    for stage in VAIN:
+        ledger.append(release(spends=COST, round="r"), "f0", stage=stage)
+    assert spent(ledger.entries()) == (0.0, 0.0)
+    assert broken(ledger, Policy(yearly_epsilon=1.0), round="another") == []
+    offer(ledger)
+    assert "QUESTIONS" in broken(ledger, Policy(), round="another")
+
+
+def test_a_voided_round_has_cost_its_price_and_was_an_answer() -> None:
+    """Its noise has left: another answer would be a second one."""
+    ledger = Ledger()
+    offer(ledger)
+    void_round(ledger, "r")
+    assert spent(ledger.entries()) == COST
+    assert "QUESTIONS" in broken(ledger, Policy(), round="another")
+    policy = Policy(yearly_epsilon=1.5)
+    assert "BUDGET" in broken(ledger, policy, study=OTHER, round="another")
 
 
 def test_what_is_older_than_a_year_is_not_added() -> None:

@@ -26,6 +26,7 @@ MESSAGES = (
     "secure.agree",
     "secure.keys",
     "secure.shares",
+    "secure.verify",
     "secure.masked",
     "secure.confirm",
     "secure.unmask",

@@ -82,10 +82,10 @@ def test_the_answer_is_right_and_that_of_one_process(figures: dict[str, Any]) ->
     assert figures["in_process"]["same_support"]
     assert figures["in_process"]["distance"] < 1e-8
     assert figures["problems"] == []
-    n_sums = (len(figures["rounds"]) - 2) // 5
+    n_sums = (len(figures["rounds"]) - 2) // 6
     # Moments, spread, agreement, and at least one profile.
     assert 4 <= n_sums <= 43
-    one_sum = ("keys", "shares", "masked", "confirm", "unmask")
+    one_sum = ("keys", "shares", "verify", "masked", "confirm", "unmask")
     assert [one["message"] for one in figures["rounds"]] == [
         f"secure.{name}" for name in ("agree", *one_sum * n_sums, "result")
     ]
@@ -113,7 +113,7 @@ def test_ledgers_verify_by_the_steward_s_command(
         )  # fmt: skip
         verdict = json.loads(done.stdout)
         assert verdict["whole"]
-        n_sums = (len(figures["rounds"]) - 2) // 5
+        n_sums = (len(figures["rounds"]) - 2) // 6
         assert verdict["entries"] == figures["sites"][name]["n_entries"] == 2 * n_sums
         assert verdict["head"] == figures["sites"][name]["head"]
 

@@ -1,5 +1,6 @@
 """Failures before a study runs: each has a clear message and an exit code."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -42,10 +43,17 @@ class Office:
         self.kits = Kits(self.folder / "kits")
 
     def provision(self, folder: Path) -> Path:
-        """Make kits for the port of this coordinator."""
-        where = ("--folder", folder, "--port", self.port)
-        done = Command("study", "provision", self.files.study_file, *where).end()
-        assert done.exit_code == 0, done.output
+        """Make kits for the port of this coordinator, and sign requests of sites."""
+        file, sites = self.files.study_file, self.files.site_files
+        requests = [one.with_name(f"{name}.request") for name, one in sites.items()]
+        commands = [
+            ("study", "provision", file, "--folder", folder, "--port", self.port),
+            *(("site", "request", site) for site in sites.values()),
+            ("study", "sign", file, "--folder", folder, *requests),
+        ]
+        for words in commands:
+            done = Command(*words).end()
+            assert done.exit_code == 0, done.output
         return folder
 
     def study(self, command: str, *options: object, folder: Path | None = None):
@@ -120,7 +128,8 @@ def test_certificates_of_another_study_are_refused(
     join.wait_for("does not accept this kit, which belongs to another study")
     assert "east has joined" not in start.said()
     assert join.interrupt() == 0
-    assert not any(str(kit) in " ".join(p.cmdline()) for p in _processes())
+    node = str(office.files.root / "east" / "node")
+    assert not any(node in " ".join(p.cmdline()) for p in _processes())
 
 
 def test_identity_that_nobody_knows_is_refused(office: Office) -> None:
@@ -152,7 +161,14 @@ def test_site_that_is_not_in_the_roster_is_refused(office: Office) -> None:
 )
 def test_wrong_clock_is_reported(office: Office, days: int, problem: str) -> None:
     for file in office.kits.folder.rglob("startup/*.crt"):
-        shift(file, timedelta(days=days))
+        (key,) = file.parent.glob("*.key")
+        file.write_text(shift(file.read_text(), key, timedelta(days=days)))
+    kit = json.loads(office.kits.site("east").read_text())
+    authority = office.folder / "authority.key"
+    state = json.loads((office.kits.folder / "authority" / "cert.json").read_text())
+    authority.write_text(state["root_pri_key"])
+    kit["certificate"] = shift(kit["certificate"], authority, timedelta(days=days))
+    office.kits.site("east").write_text(json.dumps(kit))
     for done in (office.study("start"), office.study("submit"), office.join("east")):
         assert done.exit_code == 2
         assert problem in done.stderr
@@ -172,11 +188,10 @@ def test_killed_coordinator_is_reported(running: tuple[Office, Process]) -> None
     assert not any(process.is_running() for process in nodes)
 
 
-def shift(file: Path, by: timedelta) -> None:
+def shift(certificate: str, signer: Path, by: timedelta) -> str:
     """Make a certificate of another time, as with a wrong clock."""
-    found = x509.load_pem_x509_certificate(file.read_bytes())
-    (key,) = file.parent.glob("*.key")
-    secret = serialization.load_pem_private_key(key.read_bytes(), None)
+    found = x509.load_pem_x509_certificate(certificate.encode())
+    secret = serialization.load_pem_private_key(signer.read_bytes(), None)
     begin = datetime.now(UTC) + by
     made = (
         x509.CertificateBuilder()
@@ -188,7 +203,7 @@ def shift(file: Path, by: timedelta) -> None:
         .not_valid_after(begin + timedelta(days=360))
         .sign(secret, hashes.SHA256())
     )
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def _processes() -> Iterator[psutil.Process]:

@@ -37,10 +37,16 @@ def test_study_between_hosts_outlives_a_cut_cable(tmp_path: Path) -> None:
         office = hosts["coordinator"]
         made = office.run("study", "provision", file, "--host", office.address)
         assert made.end() == 0, made.said()
+        for name in SITES:
+            asked = hosts[name].run("site", "request", files.site_file(name))
+            assert asked.end() == 0, asked.said()
+        requests = [files.root / name / f"{name}.request" for name in SITES]
+        signed = office.run("study", "sign", file, *requests)
+        assert signed.end() == 0, signed.said()
         start = office.run("study", "start", file)
         joins = {}
         for name in SITES:
-            kit = folder / "kits" / "sites" / name
+            kit = folder / "kits" / "sites" / f"{name}.kit"
             joins[name] = hosts[name].run("site", "join", files.site_file(name), kit)
         start.wait_for(f"The coordinator listens on {office.address}:8002.")
         for join in joins.values():

@@ -29,6 +29,7 @@ KILLS = {
     "secure.agree": "process",
     "secure.keys": "process",
     "secure.shares": "process",
+    "secure.verify": "process",
     "secure.masked": "power",
     "secure.confirm": "process",
     "secure.unmask": "power",

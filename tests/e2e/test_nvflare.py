@@ -26,14 +26,15 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.transports.nvflare import processes
+from fedsdr.transports.nvflare import launch
 from fedsdr.transports.nvflare.jobs import write_job
 from fedsdr.transports.nvflare.kits import secure_server
-from fedsdr.transports.nvflare.loopback import Loopback, on_loopback
+from fedsdr.transports.nvflare.loopback import Loopback, enrol, on_loopback
 from fedsdr.transports.nvflare.node_settings import SITE_FILE
 from fedsdr.transports.nvflare.processes import marked, nodes_together
 from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
 from fedsdr.transports.nvflare.session import JobStatus, SessionError, open_session
+from fedsdr.transports.nvflare.site_kit import read_kit
 
 pytestmark = [
     pytest.mark.e2e,
@@ -197,9 +198,12 @@ def test_only_the_lead_may_submit(
 def test_foreign_certificate_is_refused(nodes: Loopback, tmp_path: Path) -> None:
     network = Network("example", NAMES, port=nodes.network.port)
     kits = provision(network, tmp_path / "kits")
+    enrol(kits, nodes.study_file, {"east": nodes.site_files["east"]})
     with nodes_together() as foreign:
         variables = {SITE_FILE: str(nodes.site_files["east"])}
-        node = foreign.start(kits.site("east"), variables, log=tmp_path / "log")
+        key = nodes.site_files["east"].with_name("tls.key")
+        ready = launch.launch_site(read_kit(kits.site("east")), key, tmp_path / "node")
+        node = foreign.start(ready, variables, log=tmp_path / "log")
         with (
             pytest.raises(SessionError, match="does not accept this certificate"),
             open_session(kits.analyst, PATIENCE),
@@ -232,8 +236,7 @@ def loosen(kit: Path) -> None:
 def test_a_site_refuses_code_that_the_coordinator_allows(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "secure_server", loosen)
-    monkeypatch.setattr(processes, "check_kit", lambda kit, server: None)
+    monkeypatch.setattr(launch, "secure_server", loosen)
     sites = {"east": files.site_file("east")}
     with on_loopback("loose", files.study_file, sites, tmp_path) as nodes:
         with nodes.session(PATIENCE) as session:

@@ -1,6 +1,7 @@
 """Small studies of several sites, ready to run."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+@cache
+def identity_of(name: str) -> Identity:
+    """Return the identity that a site has in all studies."""
+    return Identity.generate()
 
 
 def make_rows(
@@ -41,18 +48,19 @@ class Consortium:
         fault: Any = None,
         ring: FixedPoint | None = None,
         prefix: str = "x",
+        target: str = "y",
         imputed: tuple[str, ...] = (),
         **terms: Any,
     ) -> None:
         n_features = next(iter(rows.values()))[0].shape[1]
         self.rows = rows
-        self.identities = {name: Identity.generate() for name in rows}
+        self.identities = {name: identity_of(name) for name in rows}
         roster = {name: own.public for name, own in self.identities.items()}
         columns = tuple(f"{prefix}{j}" for j in range(n_features))
         self.study = AgreedStudy(
             "test",
             columns,
-            "y",
+            target,
             Terms(n_features, **terms),
             roster,
             threshold,

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.secure_sum.rounds import make_sites
 from tools.messages_page import MESSAGES, messages_page
 
 from fedsdr.exceptions import Refusal
 from fedsdr.peers.fed_svd import SvdTerms, svd_schema
 from fedsdr.protocols.schema import MAX_ITEMS, MAX_TEXT, FieldSpec, MessageSpec
 from fedsdr.protocols.secure import secure_schema
-from fedsdr.secure_sum.round_secrets import seal
+from fedsdr.secure_sum.parcels import Parcel
 from fedsdr.secure_sum.sharing import split
 
 if TYPE_CHECKING:
@@ -267,4 +268,9 @@ def test_terms_have_the_fields_that_protocols_agree_on() -> None:
 def test_boxes_and_shares_have_the_length_that_the_secure_sum_gives_them() -> None:
     share = split(bytes(32), 3, 3)[0]
     assert len(share) == secure_schema.SHARE_BYTES
-    assert len(seal(bytes(32), share + share, b"context")) == secure_schema.BOX_BYTES
+    _, sites = make_sites("abc", 3)
+    keys = {name: site.keys() for name, site in sites.items()}
+    parcels = {name: site.share(keys) for name, site in sites.items()}
+    assert {len(raw) for raw in parcels["a"].values()} == {Parcel.SIZE}
+    boxes = {peer: parcels[peer]["a"] for peer in "bc"}
+    assert not sites["a"].verify(boxes)

@@ -1,6 +1,7 @@
 """One round of a secure sum, run by hand, with sites lost at any stage."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from fedsdr.secure_sum import (
     MaskedSum,
     SumSite,
 )
+from fedsdr.secure_sum.curve_keys import SECRET_BYTES
+from fedsdr.secure_sum.fixed_point import Ring
 
 STAGES = ("keys", "share", "mask", "confirm", "unmask")
 
@@ -51,10 +54,24 @@ def run_round(
     masked = {}
     for name in remaining("mask"):
         sent = {peer: boxes[peer][name] for peer in boxes if peer != name}
-        masked[name] = sites[name].mask(sent, values[name])
+        masked[name] = receive_and_mask(sites[name], sent, values[name])
     survivors = sorted(masked)
     signatures = {name: sites[name].confirm(survivors) for name in remaining("confirm")}
-    shares = {name: sites[name].unmask(signatures) for name in remaining("unmask")}
+    shares = {
+        name: without_blinds(sites[name].unmask(signatures))
+        for name in remaining("unmask")
+    }
     context = next(iter(sites.values())).context
     opened = MaskedSum(agreement, context, keys, shared, masked).open(shares)
     return opened, survivors
+
+
+def without_blinds(shares: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the shares alone, as a coordinator does that has checked them."""
+    return {peer: own[:SECRET_BYTES] for peer, own in shares.items()}
+
+
+def receive_and_mask(site: SumSite, boxes: Mapping[str, bytes], values: Any) -> Ring:
+    """Let a site open its boxes and mask its numbers."""
+    site.receive(boxes)
+    return site.mask(values)

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedsdr.secure_sum.sharing import PRIME, join, split
+from fedsdr.secure_sum.curve_keys import ORDER
+from fedsdr.secure_sum.sharing import join, split
 
-SECRETS = st.integers(0, PRIME - 1).map(lambda value: value.to_bytes(32))
+SECRETS = st.integers(0, ORDER - 1).map(lambda value: value.to_bytes(32))
 
 
 def test_prime_passes_fermat() -> None:
     # No composite number but for a Carmichael number passes for all of these.
-    assert all(pow(base, PRIME - 1, PRIME) == 1 for base in range(2, 100))
+    assert all(pow(base, ORDER - 1, ORDER) == 1 for base in range(2, 100))
 
 
 @given(SECRETS, st.integers(1, 12), st.data())
@@ -38,6 +39,14 @@ def test_fewer_shares_fit_every_secret(
     assert join(few | missing) == other
 
 
+@given(SECRETS, st.integers(2, 8))
+def test_one_share_fewer_does_not_give_the_secret_back(
+    secret: bytes, threshold: int
+) -> None:
+    shares = dict(enumerate(split(secret, threshold, 8), start=1))
+    assert join({i: shares[i] for i in range(1, threshold)}) != secret
+
+
 def _through(points: dict[int, bytes], at: int) -> bytes:
     """Interpolate with exact fractions."""
     value = 0
@@ -46,9 +55,9 @@ def _through(points: dict[int, bytes], at: int) -> bytes:
             (Fraction(at - other, own - other) for other in points if other != own),
             start=Fraction(1),
         )
-        inverse = pow(ratio.denominator, -1, PRIME)
+        inverse = pow(ratio.denominator, -1, ORDER)
         value += int.from_bytes(share) * ratio.numerator * inverse
-    return (value % PRIME).to_bytes(32)
+    return (value % ORDER).to_bytes(32)
 
 
 def test_shares_are_drawn_anew() -> None:
@@ -64,7 +73,7 @@ def test_changed_share_gives_another_secret() -> None:
     assert join(shares) != secret
 
 
-@pytest.mark.parametrize("secret", [b"short", PRIME.to_bytes(32), bytes(33)])
+@pytest.mark.parametrize("secret", [b"short", ORDER.to_bytes(32), bytes(33)])
 def test_secrets_that_do_not_fit_raise(secret: bytes) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         split(secret, 3, 5)

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedsdr.disclosure import Ledger
 from fedsdr.secure_sum import Identity
-from fedsdr.study import conduct, open_site
+from fedsdr.study import conduct, open_site, read_site
+from fedsdr.study.stewardship import accept_partners, begin_ledger, open_ledger
 from fedsdr.transports import InProcess, Transcript
 
 NAMES = ("east", "north", "south", "west")
+
+#: A column whose gaps are filled, with the range that it then needs.
+FILLED = {"type": "number", "missing": "mean", "range": [-1e6, 1e6]}
 
 
 def simulate_rows(n_rows: int = 90, n_features: int = 6, seed: int = 3) -> pd.DataFrame:
@@ -71,6 +76,7 @@ class Files:
         self.write_study()
         for i, name in enumerate(NAMES):
             self.write_rows(name, "csv" if i % 2 else "parquet")
+        self.prepare()
 
     @property
     def study_file(self) -> Path:
@@ -80,6 +86,11 @@ class Files:
     def site_file(self, name: str) -> Path:
         """Return the path of the file of a site."""
         return self.root / name / "site.toml"
+
+    @property
+    def site_files(self) -> dict[str, Path]:
+        """Paths of the files of all sites."""
+        return {name: self.site_file(name) for name in NAMES}
 
     def write_study(self, **changes: Any) -> None:
         """Write the study, with changes, for all parties."""
@@ -101,6 +112,19 @@ class Files:
     def write_site(self, name: str, **table: Any) -> None:
         """Write the file of a site."""
         write_toml(self.site_file(name), {"name": name, **table})
+
+    def prepare(self) -> None:
+        """Begin ledgers, and accept all partners, as stewards do."""
+        for name in NAMES:
+            site = read_site(self.site_file(name))
+            if not site.at(site.ledger).exists():
+                begin_ledger(site)
+            accept_partners(site)
+
+    def ledger(self, name: str) -> Ledger:
+        """Open the ledger of a site, with its key."""
+        site = read_site(self.site_file(name))
+        return open_ledger(site, Identity.load(site.at(site.identity)))
 
     def connect(self, **options: Any) -> InProcess:
         """Open all sites."""

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.protocols.studies import Consortium, make_rows
 from tests.study.consortia import NAMES, Files, simulate_rows
 
-from fedsdr.disclosure import Ledger
+from fedsdr.disclosure import Ledger, Policy, ReleaseGate, void_round
+from fedsdr.exceptions import InputError
 from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.protocols.secure.attempts import BrokenRoundError
 from fedsdr.transports.in_process import Fault
 
@@ -113,3 +116,82 @@ def both(*faults: Callable[[str, str, bytes], bytes | None]) -> Fault:
         return None if None in outcomes else packed
 
     return fault
+
+
+def broken_rounds(files: Files, without: str) -> tuple[str, ...]:
+    with pytest.raises(BrokenRoundError, match="void") as caught:
+        files.run(files.connect(fault=losing(without)))
+    for name in caught.value.rounds:
+        assert name in str(caught.value)
+    return caught.value.rounds
+
+
+@pytest.mark.parametrize(
+    "message", ["secure.masked", "secure.confirm", "secure.unmask"]
+)
+def test_stewards_void_one_round_and_nothing_else(files: Files, message: str) -> None:
+    break_off(files, message)
+    (name,) = broken_rounds(files, "west")
+    state = SumFolder(files.coordinator / "run")
+    others = ("east", "north", "south")
+    # The coordinator alone cannot: sites still refuse, and nothing has begun.
+    assert state.void(name)
+    with pytest.raises(IncompleteError, match="disclosure rule"):
+        files.run(files.connect(fault=losing("west")))
+    for site in others:
+        ledger = files.ledger(site)
+        if any(entry.round == name for entry in ledger.entries()):
+            void_round(ledger, name)
+            assert ledger.entries()[-1].stage == "voided"
+            ledger.verify()
+    result = files.run(files.connect(fault=losing("west")))
+    assert result.settings["sites"] == list(others)
+    # The rule is in force again: the finished sum cannot be had over four sites.
+    for path in (files.coordinator / "run").iterdir():
+        path.unlink()
+    with pytest.raises(IncompleteError, match="disclosure rule"):
+        files.run()
+
+
+def test_a_voided_round_does_not_go_on(tmp_path: Path) -> None:
+    ledgers = {}
+
+    def gate(name: str) -> ReleaseGate:
+        ledgers[name] = Ledger(tmp_path / name)
+        return ReleaseGate(Policy(min_rows=20), ledgers[name])
+
+    consortium = Consortium(make_rows(3), gate=gate)
+
+    def fault(name: str, site: str, packed: bytes) -> bytes:
+        if name == "secure.confirm" and site == "site-00":
+            void_round(ledgers[site], ledgers[site].entries()[-1].round)
+        return packed
+
+    consortium.transport.fault = fault
+    add = SecureSum(consortium.transport, consortium.study)
+    add.agree()
+    with pytest.raises(IncompleteError, match=r"site-00: a disclosure rule"):
+        add.add("moments", {}, consortium.n_values)
+    assert [e.stage for e in ledgers["site-00"].entries()] == ["offered", "voided"]
+
+
+def test_only_rounds_that_are_there_can_be_voided(files: Files) -> None:
+    break_off(files, "secure.confirm")
+    ledger = files.ledger("east")
+    name = ledger.entries()[-1].round
+    with pytest.raises(InputError, match=f"no round other; .*{name}"):
+        void_round(ledger, "other")
+    void_round(ledger, name)
+    with pytest.raises(InputError, match="voided already"):
+        void_round(ledger, name)
+    state = SumFolder(files.coordinator / "run")
+    for wrong in ("other", f"{name[:-1]}x", "../journal-1", ""):
+        with pytest.raises(InputError, match="left unfinished"):
+            state.void(wrong)
+
+
+def test_a_finished_sum_cannot_be_voided_at_the_coordinator(files: Files) -> None:
+    files.run()
+    name = Ledger(files.root / "east" / "ledger").entries()[-1].round
+    with pytest.raises(InputError, match="left unfinished"):
+        SumFolder(files.coordinator / "run").void(name)

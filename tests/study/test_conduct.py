@@ -18,7 +18,7 @@ from fedsdr.result import Result
 from fedsdr.rows.site_rows import Rows
 from fedsdr.study import conduct
 
-STAGES = ("agree", "keys", "shares", "masked", "confirm", "unmask", "result")
+STAGES = ("agree", "keys", "shares", "verify", "masked", "confirm", "unmask", "result")
 
 #: Parameters of a study with one sum, and no second stage.
 POOLED = {"refit": "pooled"}
@@ -38,7 +38,7 @@ def test_a_study_from_files_equals_the_fit(tmp_path: Path, model: Any) -> None:
     transport = files.connect()
     result = files.run(transport, progress=steps.append)
     fitted = fit(rows, **model)
-    expected, n_sums = fitted.result_, (fitted.communication_.rounds - 1) // 5
+    expected, n_sums = fitted.result_, (fitted.communication_.rounds - 1) // 6
     assert (n_sums == 1) == bool(model)
     assert result.selected == expected.selected == ("x0", "x2")
     assert subspace_distance(result.directions, expected.directions) < 1e-8
@@ -50,7 +50,7 @@ def test_a_study_from_files_equals_the_fit(tmp_path: Path, model: Any) -> None:
         *(told[0], *sums, "estimate", told[-1], "done")
     ]
     assert all(set(s.answered) == set(NAMES) for s in steps if "." in s.name)
-    assert transport.transcript.rounds == 2 + 5 * n_sums
+    assert transport.transcript.rounds == 2 + 6 * n_sums
 
 
 @pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
@@ -129,10 +129,10 @@ def test_an_interrupted_second_stage_goes_on(
     transport = files.connect()
     result = files.run(transport)
     fitted = fit(files.rows)
-    n_sums = (fitted.communication_.rounds - 1) // 5
+    n_sums = (fitted.communication_.rounds - 1) // 6
     finished = n_sums if stage == "result" else number - 1
     # Finished sums are not asked for again.
-    assert transport.transcript.rounds == 2 + 5 * (n_sums - finished)
+    assert transport.transcript.rounds == 2 + 6 * (n_sums - finished)
     assert subspace_distance(result.directions, fitted.directions_) < 1e-8
     for name in NAMES:
         entries = Ledger(tmp_path / name / "ledger").entries()

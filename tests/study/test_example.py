@@ -15,6 +15,7 @@ from fedsdr.study.example import (
     write_example,
 )
 from fedsdr.study.example_folder import MARK, claimed
+from fedsdr.study.stewardship import begin_ledger
 from fedsdr.study.verification import verify_site
 from fedsdr.transports import InProcess
 
@@ -73,6 +74,8 @@ def test_broken_records_are_noticed(example: Example, result: Result) -> None:
 
     for path in west.parent.glob("ledger*"):
         path.unlink()
+    assert "there is no ledger" in verify_site(west, result).problem
+    begin_ledger(read_site(west))
     assert verify_site(west, result).problem == "the ledger is empty"
     assert Ledger(west.with_name("ledger")).verify().n_entries == 0
 

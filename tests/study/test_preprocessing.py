@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.study.consortia import NAMES, Files, simulate_rows
+from tests.study.consortia import FILLED, NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR
 from fedsdr.data.arrow_files import to_frame
@@ -91,7 +91,7 @@ def test_levels_are_the_same_however_they_are_stored(levels, values) -> None:
     ],
 )
 def test_numbers_are_the_same_however_they_are_stored(values) -> None:
-    agreed = study({"a": {"type": "number", "missing": "mean"}})
+    agreed = study({"a": FILLED})
     np.testing.assert_array_equal(prepare(agreed, a=values).X[:, 0], [1, 2, np.nan])
 
 
@@ -171,7 +171,8 @@ def test_batches_add_up() -> None:
 
 
 def test_a_default_of_means_leaves_categories_and_target_alone() -> None:
-    agreed = study({"a": {"type": "number"}, "b": SEX}, missing="mean")
+    columns = {"a": {"type": "number", "range": [0, 1]}, "b": SEX}
+    agreed = study(columns, missing="mean")
     assert [agreed.missing_in(name) for name in ("a", "b", "y")] == [
         "mean", "refuse", "refuse",
     ]  # fmt: skip
@@ -183,7 +184,8 @@ def test_a_default_of_means_leaves_categories_and_target_alone() -> None:
 
 def with_gaps(rows: pd.DataFrame, column: str, seed: int = 0) -> pd.DataFrame:
     changed = rows.copy()
-    gone = np.random.default_rng(seed).random(len(rows)) < 0.1
+    # So many that rows held out have enough of them, whichever are drawn.
+    gone = np.random.default_rng(seed).random(len(rows)) < 0.3
     changed.loc[gone, column] = np.nan
     return changed
 
@@ -201,7 +203,7 @@ def test_gaps_are_filled_with_the_mean_over_all_sites(
 ) -> None:
     rows = with_gaps(simulate_rows(n_rows=180), "x1")
     columns = {f"x{j}": {"type": "number"} for j in range(6)}
-    columns["x1"]["missing"] = "mean"
+    columns["x1"] = FILLED
     files = Files(tmp_path, rows, columns=columns, model=model)
     transport = files.connect()
     result = files.run(transport)
@@ -213,18 +215,25 @@ def test_gaps_are_filled_with_the_mean_over_all_sites(
         plain = FedSSIR(protocol="secure", **model).fit(X, y, sites=filled["site"])
         expected = plain.result_
         # One sum more, for the means.
-        asked = 1 + (plain.communication_.rounds - 1) // 5
+        asked = 1 + (plain.communication_.rounds - 1) // 6
         assert n_sums in (None, asked)
         n_sums = asked
         assert result.selected == expected.selected
         assert subspace_distance(result.directions, expected.directions) < 1e-8
-    assert transport.transcript.rounds == 2 + 5 * n_sums
+    # One message more, with which sites open the sums of the gaps themselves.
+    assert transport.transcript.rounds == 3 + 6 * n_sums
     # A site needs the means for new rows; the table of choices is the coordinator's.
     there = Result.from_json(tmp_path / "east" / "result.json")
     assert there.settings == result.settings
     assert there.validation == ()
-    kinds = [e.statistic for e in Ledger(tmp_path / "east" / "ledger").entries()]
-    assert kinds[:4] == ["means", "means", "moments", "moments"]
+    entries = Ledger(tmp_path / "east" / "ledger").entries()
+    assert [(e.statistic, e.stage) for e in entries[:5]] == [
+        ("means", "offered"),
+        ("means", "released"),
+        ("means", "opened"),
+        ("moments", "offered"),
+        ("moments", "released"),
+    ]
     again = files.run(files.connect())
     assert again.provenance == result.provenance
 
@@ -232,7 +241,7 @@ def test_gaps_are_filled_with_the_mean_over_all_sites(
 def test_a_column_that_no_site_has_cannot_be_filled(tmp_path: Path) -> None:
     rows = simulate_rows()
     rows["x1"] = np.nan
-    columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(2)}
+    columns = {f"x{j}": FILLED for j in range(2)}
     files = Files(tmp_path, rows[["site", "x0", "x1", "y"]], columns=columns)
     with pytest.raises(ValueError, match="no value at any site"):
         files.run()
@@ -241,7 +250,7 @@ def test_a_column_that_no_site_has_cannot_be_filled(tmp_path: Path) -> None:
 def test_a_few_values_in_a_column_of_gaps_are_protected(tmp_path: Path) -> None:
     rows = simulate_rows()
     rows.loc[2:, "x1"] = np.nan
-    columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(2)}
+    columns = {f"x{j}": FILLED for j in range(2)}
     files = Files(tmp_path, rows[["site", "x0", "x1", "y"]], columns=columns)
     steps: list[Any] = []
     with pytest.raises(ValueError, match="no value at any site"):
@@ -275,7 +284,7 @@ def test_data_that_do_not_fit_stop_a_site(tmp_path: Path) -> None:
 
 
 def test_the_coordinator_must_send_means_that_fit(tmp_path: Path) -> None:
-    columns = {"x0": {"type": "number", "missing": "mean"}, "x2": {"type": "number"}}
+    columns = {"x0": FILLED, "x2": {"type": "number"}}
     files = Files(tmp_path, simulate_rows()[["site", "x0", "x2", "y"]], columns=columns)
     transport = files.connect()
 
@@ -296,7 +305,7 @@ def test_rows_that_do_not_fit_in_memory_give_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = with_gaps(simulate_rows(), "x1")
-    columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(6)}
+    columns = {f"x{j}": FILLED for j in range(6)}
     files = Files(tmp_path, rows, columns=columns)
     expected = files.run()
     monkeypatch.setattr("fedsdr.study.site_data.MEBIBYTE", 2)

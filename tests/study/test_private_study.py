@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from fedsdr.cli import app
 from fedsdr.disclosure import Ledger
+from fedsdr.disclosure.privacy_budget import spent
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols.exchange import IncompleteError
 from fedsdr.result import Result
@@ -71,7 +72,7 @@ def test_a_private_study_finds_the_variables(tmp_path: Path, classes: bool) -> N
     assert result.n_sites == 4
     # The count has noise too.
     assert abs(result.n_rows - 4 * N_ROWS) < 1000
-    assert transport.transcript.rounds == 7
+    assert transport.transcript.rounds == 8
     assert result.settings["privacy"] == PRIVACY
     assert 0 < result.settings["noise"]["noise_sd_covariance"] < 0.1
     again = Result.from_json(files.coordinator / "run" / "result.json")
@@ -141,7 +142,12 @@ def test_a_coordinator_that_asks_again_gets_nothing(tmp_path: Path) -> None:
     before = {name: _entries(files, name) for name in NAMES}
     with pytest.raises(IncompleteError):
         _run(files, "forgotten")
-    assert {name: _entries(files, name) for name in NAMES} == before
+    for name in NAMES:
+        own = _entries(files, name)
+        added = own[len(before[name]) :]
+        assert own[: len(before[name])] == before[name]
+        assert [one.stage for one in added] == ["refused"]
+        assert spent(own) == spent(before[name])
     assert "has had its answer" in (files.root / "north" / "site.log").read_text()
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.study.consortia import NAMES, Files, simulate_rows
+from tests.study.consortia import FILLED, NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR, InputError
 from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, N_DESCRIBED, N_STEPPED, same_scores
 from fedsdr.protocols import IncompleteError
+from fedsdr.questions import ColumnShapes
 from fedsdr.result import Result
 from fedsdr.rows import StreamedRows
 from fedsdr.study import open_site, read_study
@@ -36,6 +37,12 @@ def skewed_rows(**options: Any) -> pd.DataFrame:
     rows = simulate_rows(**options)
     covariates = [name for name in rows.columns if name.startswith("x")]
     return rows.assign(**{name: np.exp(rows[name]) for name in covariates})
+
+
+def released(path: Path) -> list[str]:
+    """Return the kinds of the sums that a site has released."""
+    entries = Ledger(path).entries()
+    return [entry.statistic for entry in entries if entry.stage == "released"]
 
 
 def fit(rows: pd.DataFrame, **settings: Any) -> Result:
@@ -63,10 +70,10 @@ def test_a_study_with_scores_equals_the_fit(files: Files, tmp_path: Path) -> Non
     result = files.run(transport)
     for protocol in ("sums", "secure"):
         assert_same(result, fit(files.rows, protocol=protocol))
-    kinds = [e.statistic for e in Ledger(tmp_path / "north" / "ledger").entries()][::2]
+    kinds = released(tmp_path / "north" / "ledger")
     # One profile is announced; there are as many as the directions need. What is left
     # beside them is asked for only where covariances differ.
-    more = 5 * (kinds.count("profile") - 1 + kinds.count("remainder") - 1)
+    more = 6 * (kinds.count("profile") - 1 + kinds.count("remainder") - 1)
     announced = count_rounds(read_study(files.study_file))
     assert transport.transcript.rounds == announced + more
     X = files.rows.drop(columns=["site", "y"])
@@ -75,8 +82,7 @@ def test_a_study_with_scores_equals_the_fit(files: Files, tmp_path: Path) -> Non
         assert are_equal(there, result)
         pd.testing.assert_frame_equal(there.transform(X), result.transform(X))
         assert verify_site(files.site_file(name), result).is_whole
-        entries = Ledger(tmp_path / name / "ledger").entries()
-        assert [e.statistic for e in entries][::2] == kinds
+        assert released(tmp_path / name / "ledger") == kinds
         assert kinds[:4] == ["shapes", "steps", "moments", "spread"]
         assert set(kinds[4:-1]) == {"profile"}
         assert kinds[-1] == "agreement"
@@ -120,9 +126,9 @@ def test_what_leaves_is_announced(files: Files) -> None:
 @pytest.mark.parametrize("model", [MODEL, {**MODEL, "penalty": "holdout(penalties=3)"}])
 def test_gaps_are_filled_before_columns_are_scored(tmp_path: Path, model) -> None:
     rows = skewed_rows(n_rows=180)
-    rows.loc[np.random.default_rng(0).random(len(rows)) < 0.1, "x1"] = np.nan
+    rows.loc[np.random.default_rng(0).random(len(rows)) < 0.3, "x1"] = np.nan
     columns = {f"x{j}": {"type": "number"} for j in range(6)}
-    columns["x1"]["missing"] = "mean"
+    columns["x1"] = FILLED
     files = Files(tmp_path, rows, columns=columns, model=model)
     study = read_study(files.study_file)
     # The means come with the shapes: no sum more than without gaps.
@@ -140,7 +146,7 @@ def test_streamed_sites_give_the_same_result(
 ) -> None:
     rows = skewed_rows()
     rows.loc[::9, "x1"] = np.nan
-    columns = {f"x{j}": {"type": "number", "missing": "mean"} for j in range(6)}
+    columns = {f"x{j}": FILLED for j in range(6)}
     files = Files(tmp_path, rows, columns=columns, model=MODEL)
     expected = files.run()
     monkeypatch.setattr("fedsdr.study.site_data.MEBIBYTE", 2)
@@ -178,7 +184,7 @@ def test_an_interrupted_study_goes_on(files: Files, statistic, restarted) -> Non
 
 
 def test_scores_are_refused_where_the_study_has_none(tmp_path: Path) -> None:
-    files = Files(tmp_path, skewed_rows())
+    files = Files(tmp_path, simulate_rows())
     party = open_site(files.site_file("north"), rehearsal=True)
     party.handle("secure.agree", {"study": read_study(files.study_file).digest})
     cuts = np.zeros((6, N_CUTS))
@@ -200,10 +206,15 @@ def test_a_second_set_of_cuts_is_refused(files: Files) -> None:
     add = SecureSum(files.connect(), study)
     add.agree()
     cuts = np.tile(np.linspace(1.0, 1.001, N_CUTS), (6, 1))
-    with pytest.raises(IncompleteError, match="disclosure rule"):
+    # Cuts follow from the shapes, which every site opens itself.
+    with pytest.raises(IncompleteError, match="out of order"):
+        add.add("steps", {"cuts": cuts}, 6 * N_STEPPED)
+    add(ColumnShapes(study.terms))
+    with pytest.raises(IncompleteError, match="value does not fit"):
         add.add("steps", {"cuts": cuts}, 6 * N_STEPPED)
     assert saved.exists()
-    assert "QUESTIONS" in (files.root / "north" / "site.log").read_text()
+    log = (files.root / "north" / "site.log").read_text()
+    assert "does not follow from the sum of the sites" in log
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ ROUNDS = {
     "secure.agree": "agree on the study",
     "secure.keys": "show their keys",
     "secure.shares": "share secrets with each other",
+    "secure.verify": "check each other's shares",
     "secure.masked": "send their sums under masks",
     "secure.confirm": "confirm who takes part",
     "secure.unmask": "open the masks of the sum",

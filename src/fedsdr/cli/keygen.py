@@ -9,6 +9,7 @@ import typer
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
+from fedsdr.spoken import key_words
 
 
 def keygen(
@@ -46,9 +47,12 @@ def keygen(
         write_new(half, f'{site} = "{public}"\n')
     if json:
         found = {"file": str(out), "site": site, "public": public}
+        found["words"] = key_words(public)
         typer.echo(json_format.dumps({**found, "public_file": str(half)}))
         return
     screen.say(f"Wrote {out}. Keep it here, and to yourself.")
+    screen.say("Other stewards will ask you for the public key in words:")
+    screen.say(f"    {key_words(public)}")
     screen.say(
         f"Wrote {half}. Send it, or the line in it, to the coordinator, in a way"
     )

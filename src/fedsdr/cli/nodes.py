@@ -22,6 +22,10 @@ StudyArgument = Annotated[
     Path,
     typer.Argument(metavar="STUDY.toml", help="Study file.", show_default=False),
 ]
+SiteArgument = Annotated[
+    Path,
+    typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
+]
 FolderOption = Annotated[
     Path | None,
     typer.Option(

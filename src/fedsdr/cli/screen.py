@@ -3,16 +3,18 @@
 import itertools
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from fedsdr.exceptions import InputError
+from fedsdr.spoken import escaped, in_words, one_line
 
 #: Exit code of a command that ran and failed.
 FAILED = 1
@@ -31,6 +33,25 @@ class Stage:
     done: str
 
 
+class SafeConsole(Console):
+    """A console that prints codes of characters that a terminal would obey.
+
+    Names and purposes come from other parties. Rich keeps what it tells the terminal
+    itself apart from text, so that all text can be escaped at this one place.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render as Rich does, with escaped text."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                lines = map(escaped, segment.text.split("\n"))
+                yield Segment("\n".join(lines), segment.style)
+
+
 class Screen:
     """Two consoles: one for results, one for progress, warnings and errors.
 
@@ -44,8 +65,8 @@ class Screen:
         self.quiet = quiet
         self._warned: set[str] = set()
         # No colours for numbers in sentences.
-        self.out = Console(highlight=False)
-        self.err = Console(stderr=True, highlight=False)
+        self.out = SafeConsole(highlight=False)
+        self.err = SafeConsole(stderr=True, highlight=False)
 
     @contextmanager
     def stage(self, doing: str) -> Iterator["Stage"]:
@@ -63,6 +84,13 @@ class Screen:
     def say(self, line: str) -> None:
         """Print a line without wrapping it and without reading brackets as markup."""
         self.out.print(Text(line), soft_wrap=True)
+
+    def show_digest(self, name: str, digest: str) -> None:
+        """Print a digest, and under it the words by which people compare it."""
+        self.say(f"{name} {digest}")
+        groups = in_words(digest).split(" . ")
+        for i in range(0, len(groups), 2):
+            self.say(f"    {' . '.join(groups[i : i + 2])}")
 
     @contextmanager
     def polite(self) -> Iterator[None]:
@@ -121,7 +149,7 @@ class Screen:
 
     def _complain(self, kind: str, message: str, style: str) -> None:
         # One line per message, however long, so that it can be searched for.
-        line = " ".join(message.split())
+        line = one_line(message)
         self.err.print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
 
 

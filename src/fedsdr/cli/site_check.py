@@ -9,10 +9,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fedsdr.cli.nodes import SiteArgument
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.extras import require
+from fedsdr.spoken import one_line
 
 if TYPE_CHECKING:
+    from fedsdr.study import StudyFile
     from fedsdr.study.dry_run import DryRun
     from fedsdr.study.value_summary import ValueSummary
 
@@ -22,10 +25,7 @@ SHOWN = 20
 
 def check(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
-    ],
+    file: SiteArgument,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
@@ -100,10 +100,15 @@ def _describe(run: "DryRun") -> dict[str, Any]:
     }
 
 
+def show_study(screen: Screen, site: str, study: "StudyFile") -> None:
+    """Print what the steward decides on, and the digest to compare, also in words."""
+    screen.say(f"site {site}, study {study.name}: {one_line(study.purpose)}")
+    screen.show_digest("digest", study.digest)
+
+
 def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> None:
-    study, rows = found["study"], found["rows"]
-    screen.say(f"site {found['site']}, study {study['name']}: {study['purpose']}")
-    screen.say(f"digest {study['digest']}")
+    rows = found["rows"]
+    show_study(screen, found["site"], run.study)
     screen.say(
         f"{rows['read']} rows, {rows['dropped']} dropped for missing values, "
         f"{rows['used']} used"
@@ -127,10 +132,12 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         screen.say(f"What would leave, {total} bytes {extent}:")
         screen.out.print(_leaves(found["leaves"]))
         screen.say("The site could take part; nothing has left it. If the digest is")
-        screen.say("that of the other sites, and you have the coordinator's kit:")
+        screen.say("that of the other sites, ask for a certificate, and join with the")
+        screen.say("kit that the coordinator sends back:")
+        screen.say(f"    fedsdr site request {file}")
         screen.say(f"    fedsdr site join {file} KIT")
         screen.say("To see later what has left:")
-        screen.say(f"    fedsdr site ledger {file.parent / run.site.ledger}")
+        screen.say(f"    fedsdr site ledger show {file}")
     else:
         screen.say(f"The site would refuse. Correct the problems above, or {file}, and")
         screen.say(f"check again: fedsdr site check {file}")

@@ -36,5 +36,8 @@ def init(
     if json:
         typer.echo(json_format.dumps({"file": str(out)}))
         return
-    screen.say(f"Wrote {out}. Say in it where the rows are, and then:")
+    screen.say(f"Wrote {out}. Say in it where the rows are. Begin the site's ledger,")
+    screen.say("compare the keys of the partners and accept them, and check:")
+    screen.say(f"    fedsdr site ledger init {out}")
+    screen.say(f"    fedsdr site peers list {out}")
     screen.say(f"    fedsdr site check {out}")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedsdr.cli.nodes import running_nodes
+from fedsdr.cli.nodes import SiteArgument, running_nodes
 from fedsdr.cli.screen import Screen
+from fedsdr.cli.site_check import show_study
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -20,14 +21,11 @@ DOUBT = 60.0
 
 def join(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="SITE.toml", help="Site file.", show_default=False),
-    ],
+    file: SiteArgument,
     kit: Annotated[
         Path,
         typer.Argument(
-            metavar="KIT", help="Folder from the coordinator.", show_default=False
+            metavar="KIT", help="File from the coordinator.", show_default=False
         ),
     ],
 ) -> None:
@@ -42,53 +40,54 @@ def join(
         from fedsdr.secure_sum import Identity
         from fedsdr.study import read_site
         from fedsdr.study.study_site import check_identity
-        from fedsdr.transports.nvflare.kits import read_site_name
+        from fedsdr.transports.nvflare.launch import launch_site
         from fedsdr.transports.nvflare.node_settings import SITE_FILE
         from fedsdr.transports.nvflare.processes import nodes_together
+        from fedsdr.transports.nvflare.site_kit import read_kit
 
         site = read_site(file)
         study = site.read_study()
         check_identity(site, study, Identity.load(site.at(site.identity)))
-        owner = read_site_name(kit)
-        if owner != site.name:
+        found = read_kit(kit)
+        if found.site != site.name:
             raise InputError(
-                f"{kit} is the kit of '{owner}' and {file} is of '{site.name}': use "
-                "those of the same site"
+                f"{kit} is the kit of '{found.site}' and {file} is of '{site.name}': "
+                "use those of the same site"
             )
-        screen.say(f"site {site.name}, study {study.name}: {study.purpose}")
-        screen.say(f"digest {study.digest}")
+        show_study(screen, site.name, study)
+        screen.say(f"coordinator {found.host}:{found.port}, whose authority is")
+        screen.say(f"    {found.words}")
         try:
             with nodes_together() as nodes:
+                node = site.at(site.node)
+                launch = launch_site(found, site.at(site.tls), node)
                 variables = {SITE_FILE: str(file.resolve())}
-                nodes.start(kit, variables, log=kit / "node.log")
-                _wait(screen, nodes, kit)
+                nodes.start(launch, variables, log=node / "node.log")
+                _wait(screen, nodes, _Doubts(node, found.host, found.port))
         except KeyboardInterrupt:
             screen.say("The site has left.")
 
 
-def _wait(screen: Screen, nodes: "Nodes", kit: Path) -> None:
-    from fedsdr.transports.nvflare.kits import read_address
-
-    host, port = read_address(kit)
+def _wait(screen: Screen, nodes: "Nodes", doubts: "_Doubts") -> None:
+    where = "{}:{}".format(*doubts.address)
     node = nodes.running[0]
-    doubts = _Doubts(kit, host, port)
     joined = False
     while True:
         nodes.check()
         if not joined and node.has_joined():
             joined = True
-            screen.say(f"Joined {host}:{port}. Stay until the result is here; leave")
+            screen.say(f"Joined {where}. Stay until the result is here; leave")
             screen.say("with Ctrl-C.")
         if not joined and (doubt := doubts.look()):
-            screen.complain(f"{host}:{port} {doubt}; still trying, see {node.log}")
+            screen.complain(f"{where} {doubt}; still trying, see {node.log}")
         time.sleep(LOOK)
 
 
 class _Doubts:
     """Reason why a site has not joined, reported once and as early as possible."""
 
-    def __init__(self, kit: Path, host: str, port: int) -> None:
-        self._kit, self._address = kit, (host, port)
+    def __init__(self, folder: Path, host: str, port: int) -> None:
+        self._folder, self.address = folder, (host, port)
         self._start = time.monotonic()
         self._foreign: bool | None = None
         self._said = False
@@ -104,11 +103,11 @@ class _Doubts:
         from fedsdr.transports.nvflare.ports import listens
 
         if self._foreign is None:
-            self._foreign = is_foreign(self._kit, *self._address)
+            self._foreign = is_foreign(self._folder, *self.address)
         if self._foreign:
             return "does not accept this kit, which belongs to another study"
         if time.monotonic() - self._start < DOUBT:
             return ""
-        if listens(*self._address):
+        if listens(*self.address):
             return "answers, but does not let this site in: compare both clocks"
         return "cannot be reached: is study start running there?"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import study_run, tables
+from fedsdr.cli import study_run, study_sites, tables
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_simulate import simulate
 from fedsdr.extras import require
+from fedsdr.spoken import one_line
 
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
@@ -110,10 +111,13 @@ def check(
 
 study_app.command()(simulate)
 study_app.command()(study_run.provision)
+study_app.command()(study_sites.sign)
+study_app.command()(study_sites.revoke)
 study_app.command()(study_run.start)
 study_app.command()(study_run.submit)
 study_app.command()(study_run.status)
 study_app.command()(study_run.resume)
+study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 
 
@@ -184,7 +188,7 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
     more = f" with one profile of at most {n}" if (n := found["max_profiles"]) else ""
     rows = [
         ("study", found["name"]),
-        ("purpose", found["purpose"]),
+        ("purpose", one_line(found["purpose"])),
         ("columns", kinds),
         ("target", f"{found['target']['name']} ({found['target']['type']})"),
         ("missing", ", ".join(f"{rule} in {n}" for rule, n in rules.items())),
@@ -198,7 +202,7 @@ def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
     ]
     screen.out.print(tables.facts(rows))
     screen.out.print()
-    screen.say(f"digest {found['digest']}")
+    screen.show_digest("digest", found["digest"])
     screen.say(f"{file} can be used. Send it to all sites, where this same command has")
     screen.say("to print the same digest. To rehearse it, and to run it:")
     screen.say(f"    fedsdr study simulate {file} SITE.toml...")

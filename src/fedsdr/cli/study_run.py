@@ -41,26 +41,28 @@ def provision(
     port: Annotated[int, typer.Option(help="Port that they connect to.")] = 8002,
     folder: FolderOption = None,
 ) -> None:
-    """Make certificates and kits, one for the coordinator and one per site."""
+    """Make an authority, and the certificates of the coordinator's own node."""
     screen = Screen()
     with running_nodes(screen):
         from fedsdr.study import read_study
         from fedsdr.transports.nvflare import provision as making
+        from fedsdr.transports.nvflare.enrolment import read_authority
+        from fedsdr.transports.nvflare.site_kit import authority_words
 
         study = read_study(file)
         place = find_place(file, folder, made=False)
         sites = study.to_study().sites
         network = making.Network(study.name, sites, host, port)
-        with screen.stage("Making kits") as stage:
+        with screen.stage("Making certificates") as stage:
             kits = making.provision(network, place.kits.folder)
-            stage.done = f"Made kits for {len(sites)} sites"
-    screen.say("Hand each site its own kit, in a way that nobody else can read:")
-    for site in sites:
-        screen.say(f"    {kits.site(site)}")
+            stage.done = "Made the coordinator's certificates"
+        words = authority_words(read_authority(kits))
+    screen.say("The authority, which sites see when they join, is")
+    screen.say(f"    {words}")
+    screen.say("Sites send requests (fedsdr site request). Sign them:")
+    screen.say(f"    fedsdr study sign {file} REQUEST...{_option(folder)}")
     screen.say("Start the coordinator:")
     screen.say(f"    fedsdr study start {file}{_option(folder)}")
-    screen.say("And at each site:")
-    screen.say("    fedsdr site join site.toml KIT")
 
 
 def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
@@ -72,6 +74,7 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
     with running_nodes(screen):
         from fedsdr.study import read_study
         from fedsdr.transports.nvflare.kits import read_address
+        from fedsdr.transports.nvflare.launch import launch_server
         from fedsdr.transports.nvflare.node_settings import STUDY_FILE, STUDY_FOLDER
         from fedsdr.transports.nvflare.processes import nodes_together
 
@@ -84,7 +87,7 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
         try:
             with nodes_together() as nodes:
                 server = place.kits.server
-                nodes.start(server, variables, server=True, log=place.log)
+                nodes.start(launch_server(server), variables, log=place.log)
                 nodes.wait_for_server(server)
                 host, port = read_address(server)
                 screen.say(f"The coordinator listens on {host}:{port}.")
@@ -126,6 +129,32 @@ def resume(
     with Screen(quiet=json).polite():
         find_place(file, folder).read_job()
     _run(file, folder, patience, wait=wait, json=json)
+
+
+def void(
+    *,
+    file: StudyArgument,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="ROUND", help="Name of the round.", show_default=False),
+    ],
+    folder: FolderOption = None,
+) -> None:
+    """Forget a round that was broken off, once every site has voided it.
+
+    A site that has not voided it refuses a sum over other sites.
+    """
+    screen = Screen()
+    with screen.polite():
+        from fedsdr.protocols.secure import SumFolder
+
+        place = find_place(file, folder)
+        over = SumFolder(place.state).void(name)
+    if over:
+        screen.say("The sum may now be asked for over other sites. Next:")
+        screen.say(f"    fedsdr study resume {file}{_option(folder)}")
+    else:
+        screen.say("The sum was begun in other rounds too: void them as well.")
 
 
 def status(

@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from fedsdr.disclosure.releases import ReleaseStage, canonical
+from fedsdr.disclosure.releases import ReleaseStage, canonical, partners_of
 
 Witness = Literal["agrees", "behind", "missing"]
 
@@ -50,11 +50,14 @@ class LedgerStatus:
         "agrees" if the head file names the last entry; "behind" if it names the one
         before, as after a crash between two writes; "missing" if there is no head
         file, so that missing entries at the end cannot be noticed.
+    key : str, default=""
+        Public identity that sealed the last entry; empty if it has no seal.
     """
 
     n_entries: int
     head: str
     witness: Witness
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ class Entry:
         Number of the entry, from 0.
     time : str
         When it was written, UTC.
-    stage : {"offered", "released"}
+    stage : {"offered", "released", "opened", "refused", "failed", "voided",
+        "adopted"}
         See `fedsdr.disclosure.releases.ReleaseStage`.
     study : str
         Digest of the study.
@@ -82,17 +86,26 @@ class Entry:
     n_values : int
         Number of values that the site contributed.
     columns : mapping of str to str
-        Covariates and their fingerprints.
+        Columns of the site's data that the covariates come from, with fingerprints;
+        of an opened sum, filled columns and fingerprints of the values for gaps.
     target : mapping of str to str
-        Response and its fingerprint.
+        Column that the response comes from, and its fingerprint.
     fingerprint : str
         Fingerprint of the contributed values.
     previous : str
         Hash of the entry before.
+    keys : mapping of str to str, default={}
+        Public identity of each of the sites.
+    heads : mapping of str to str, default={}
+        What each of the sites said about its own ledger, see `write_head`.
+    key : str, default=""
+        Public identity of the site itself; empty in ledgers of earlier versions.
     hash : str, default=""
-        SHA-256 of all other fields.
+        SHA-256 of all other fields but the seal.
+    seal : str, default=""
+        Signature of the hash with that identity.
     spends : tuple of two float or None, default=None
-        Epsilon and delta that the release cost; not in the line if it had no noise.
+        Epsilon and delta that the release cost; None if it had no noise.
     """
 
     index: int
@@ -108,8 +121,22 @@ class Entry:
     target: Mapping[str, str]
     fingerprint: str
     previous: str
+    keys: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
     hash: str = ""
+    seal: str = ""
     spends: tuple[float, float] | None = None
+
+    @property
+    def partners(self) -> frozenset[tuple[str, str]]:
+        """Sites with their keys."""
+        return partners_of(self.sites, self.keys)
+
+    @property
+    def round_key(self) -> tuple[str, str, str]:
+        """Study, round and subject: the same in all entries of one round."""
+        return self.study, self.round, self.subject
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values.
@@ -119,14 +146,16 @@ class Entry:
         dict
             Keys and values as in the file.
         """
-        found = {
+        content = {
             **{name: getattr(self, name) for name in NAMES},
             "sites": list(self.sites),
-            "columns": dict(self.columns),
-            "target": dict(self.target),
+            **{name: dict(getattr(self, name)) for name in MAPPINGS},
+            "spends": list(self.spends or ()),
         }
-        # Lines of releases without noise stay as they were before there was any.
-        return found if self.spends is None else {**found, SPENDS: list(self.spends)}
+        # Entries of earlier versions, and of releases without noise, stay as they were.
+        return {
+            name: value for name, value in content.items() if value or name not in LATER
+        }
 
     def to_line(self) -> bytes:
         """Write as a line of the file.
@@ -139,7 +168,7 @@ class Entry:
         return canonical(self.to_mapping()) + b"\n"
 
     def digest(self) -> str:
-        """Hash all fields except the hash.
+        """Hash all fields except hash and seal.
 
         Returns
         -------
@@ -148,6 +177,7 @@ class Entry:
         """
         content = self.to_mapping()
         del content["hash"]
+        content.pop("seal", None)
         return hashlib.sha256(canonical(content)).hexdigest()
 
     def sealed(self) -> "Entry":
@@ -161,8 +191,48 @@ class Entry:
         return replace(self, hash=self.digest())
 
 
-SPENDS = "spends"
-NAMES = tuple(field.name for field in fields(Entry) if field.name != SPENDS)
+NAMES = tuple(one.name for one in fields(Entry))
+MAPPINGS = ("columns", "target", "keys", "heads")
+
+#: Fields that are left out where they are empty, as in entries of earlier versions.
+LATER = ("keys", "heads", "key", "seal", "spends")
+
+
+def write_head(n_entries: int, head: str) -> str:
+    """Write the state of a partner's ledger as an entry holds it.
+
+    Parameters
+    ----------
+    n_entries : int
+        Number of its entries.
+    head : str
+        Hash of the last one.
+
+    Returns
+    -------
+    str
+        Both, separated by a colon.
+    """
+    return f"{n_entries}:{head}"
+
+
+def read_head(text: str) -> tuple[int, str]:
+    """Read the state of a partner's ledger.
+
+    Parameters
+    ----------
+    text : str
+        From `write_head`.
+
+    Returns
+    -------
+    n_entries : int
+        Number of its entries.
+    head : str
+        Hash of the last one.
+    """
+    n_entries, _, head = text.partition(":")
+    return int(n_entries), head
 
 
 def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]:
@@ -222,14 +292,12 @@ def _read(number: int, line: bytes) -> Entry:
 
 
 def _build(content: Any) -> Entry:
-    if not isinstance(content, dict) or set(content) - {SPENDS} != set(NAMES):
-        raise TypeError("not an entry")
-    spends = content.get(SPENDS)
-    if SPENDS in content and not _is_cost(spends):
+    if not isinstance(content, dict) or set(content) | set(LATER) != set(NAMES):
         raise TypeError("not an entry")
     counts = (content["index"], content["n_values"])
-    maps = (content["columns"], content["target"])
+    maps = [content.get(name, {}) for name in MAPPINGS]
     texts = [
+        *(content.get(name, "") for name in ("key", "seal")),
         *(content[name] for name in ("time", "stage", "study", "round", "statistic")),
         *(content[name] for name in ("subject", "fingerprint", "previous", "hash")),
     ]
@@ -244,8 +312,10 @@ def _build(content: Any) -> Entry:
         raise TypeError("not an entry")
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("not an entry")
-    found = {**content, "sites": tuple(content["sites"])}
-    return Entry(**found | ({} if spends is None else {SPENDS: tuple(spends)}))
+    if "spends" in content and not _is_cost(content["spends"]):
+        raise TypeError("not an entry")
+    spends = tuple(content["spends"]) if "spends" in content else None
+    return Entry(**{**content, "sites": tuple(content["sites"]), "spends": spends})
 
 
 def _is_cost(value: Any) -> bool:

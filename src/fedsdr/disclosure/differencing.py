@@ -1,13 +1,15 @@
 """Rules about a release and earlier ones, whose difference could show too much."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
+from fedsdr.disclosure.column_origin import values_of
 from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.release_rules import Violation
-from fedsdr.disclosure.releases import Release
+from fedsdr.disclosure.releases import LEFT, Release
+from fedsdr.disclosure.voiding import going_on, voided_rounds
 
 #: Sums that contain the covariance, or parts of it: moments of all columns; where there
 #: are many columns, its diagonal, the block of the candidates, and some columns.
@@ -41,10 +43,13 @@ def review_history(
     list of Violation
         Empty if none of them is broken.
     """
-    related = related_entries(entries, facts, release)
+    related, voided = related_entries(entries, facts, release), voided_rounds(entries)
+    counted = [entry for entry in related if entry.round_key not in voided]
     answers = (
         other_question(release, entries),
-        other_sites(release, policy, related),
+        many_errors(release, facts, policy, related),
+        going_on(release, voided),
+        other_sites(release, policy, comparable(release, facts, counted)),
         changed_rows(facts, release, policy, related, fingerprint),
     )
     return [answer for answer in answers if answer is not None]
@@ -67,26 +72,27 @@ def related_entries(
     Returns
     -------
     list of Entry
-        Of the same kind of statistic (all sums that contain covariances are of one
-        kind), and with a column in common or the same subject.
+        Sums of which numbers have left, with a column in common or the same subject.
 
     Notes
     -----
-    Releases are compared by column, by its name or by its values, and not by question.
-    Moments with another slice size or of another response are another question and
-    contain the same covariance; moments of fewer columns are another question and
-    contain a block of it. A digest of the question, or of all columns together, would
-    allow both.
+    Releases are compared by column of the site's data, by its name or by its values,
+    and neither by question nor by the names, levels, ranges and rules for missing
+    values that a study declares. Moments with another slice size or of another response
+    are another question and contain the same covariance; an indicator of the other
+    level of a column is another column and contains the same values. The response is
+    compared as well: its square is in the moments.
     """
-    prints = set(facts.prints.values()) - {""}
+    own = {**facts.target, **(facts.prints or dict.fromkeys(facts.columns, ""))}
+    values = {values_of(one) for one in own.values()} - {""}
     return [
         entry
         for entry in entries
-        if _kind(entry.statistic) == _kind(release.statistic)
+        if entry.stage in LEFT
         and (
             entry.subject == release.subject
-            or not set(entry.columns).isdisjoint(facts.columns)
-            or not prints.isdisjoint(entry.columns.values())
+            or not own.keys().isdisjoint(_columns_of(entry))
+            or not values.isdisjoint(map(values_of, _columns_of(entry).values()))
         )
     ]
 
@@ -94,6 +100,42 @@ def related_entries(
 def _kind(statistic: str) -> str:
     """Name all sums that contain entries of the covariance alike."""
     return "moments" if statistic in COVARIANCES else statistic
+
+
+def comparable(release: Release, facts: Facts, related: Sequence[Entry]) -> list[Entry]:
+    """Choose the earlier releases that must be over the same sites.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check.
+    facts : Facts
+        About the site's rows.
+    related : sequence of Entry
+        Earlier releases that contain a part of this one.
+
+    Returns
+    -------
+    list of Entry
+        Those of the same kind (all sums that contain covariances are of one kind); and
+        of other studies those of every kind, since counts
+        and sums of one kind are contained in others. Within a study a site may be lost
+        between two kinds of sums. And if the same kind was released before of all these
+        columns, over the same sites, a repetition adds nothing.
+    """
+    kind = _kind(release.statistic)
+    alike = [entry for entry in related if _kind(entry.statistic) == kind]
+    columns = set(facts.prints or facts.columns)
+    if any(
+        one.partners == release.partners and columns <= set(one.columns)
+        for one in alike
+    ):
+        return alike
+    return [
+        entry
+        for entry in related
+        if _kind(entry.statistic) == kind or entry.study != release.study
+    ]
 
 
 def other_question(release: Release, entries: Iterable[Entry]) -> Violation | None:
@@ -119,7 +161,11 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
     if release.subject is None:
         return None
     asked = (release.study, release.statistic)
-    known = [one for one in entries if (one.study, one.statistic) == asked]
+    known = [
+        one
+        for one in entries
+        if (one.study, one.statistic) == asked and one.stage in (*LEFT, "failed")
+    ]
     others = {one.subject: one for one in known if one.subject != release.subject}
     if len(others) < release.n_questions or release.subject in {
         one.subject for one in known
@@ -131,6 +177,47 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
         "QUESTIONS",
         f"this study has already had {answers} about {release.statistic} "
         f"(entry {last.index}): ask the same question, or make another study",
+    )
+
+
+def many_errors(
+    release: Release, facts: Facts, policy: Policy, related: Iterable[Entry]
+) -> Violation | None:
+    """Require that all studies together ask for few errors of candidates.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check.
+    facts : Facts
+        About the site's rows.
+    policy : Policy
+        Policy of the site.
+    related : iterable of Entry
+        Earlier releases that contain a part of this one.
+
+    Returns
+    -------
+    Violation or None
+        CANDIDATES.
+    """
+    limit = policy.max_candidates_per_row
+    if limit is None or release.statistic != "errors":
+        return None
+    asked = {
+        (one.study, one.subject): one.n_values
+        for one in related
+        if one.statistic == release.statistic
+    }
+    asked[release.study, release.subject or ""] = release.n_values
+    total = sum(asked.values())
+    if total <= limit * facts.n_rows:
+        return None
+    return Violation(
+        "CANDIDATES",
+        f"with those of earlier studies, errors of {total} candidates are more than "
+        f"{limit:g} for each of the {facts.n_rows} rows: use penalty = 'universal', or "
+        "raise max_candidates_per_row",
     )
 
 
@@ -160,17 +247,19 @@ def other_sites(
     outcome: others may have opened the sum without saying so. It counts as released
     over all its sites. Within its own round a release may be over some of the sites to
     which it was offered, once.
+
+    A round that the steward has voided is not among them.
     """
     if not policy.same_sites_only or not release.sites:
         return None
     own = (release.study, release.round, release.subject)
     for key, entry in _outcomes(related):
         narrowed = key == own and entry.stage == "offered"
-        if set(release.sites) == set(entry.sites) or (
-            narrowed and set(release.sites) < set(entry.sites)
+        if release.partners == entry.partners or (
+            narrowed and release.partners < entry.partners
         ):
             continue
-        change = _difference(entry.sites, release.sites)
+        change = _difference(entry.partners, release.partners)
         return Violation(
             "SITES",
             f"{release.statistic} of some of these columns went into a sum over other "
@@ -213,25 +302,83 @@ def changed_rows(
     """
     if not policy.same_rows_only:
         return None
+    own = {**facts.target, **facts.prints}
+    values = {values_of(one): one for one in own.values() if one}
     for entry in related:
-        changed = [
+        before = _columns_of(entry)
+        changed = {
             name
-            for now, before in (
-                (facts.prints, entry.columns),
-                (facts.target, entry.target),
-            )
-            for name, own in now.items()
-            if own and before.get(name) not in (None, "", own)
-        ]
-        what = enumerate_names(changed)
+            for name, print_of in own.items()
+            if print_of and before.get(name) not in (None, "", print_of)
+        }
+        # A column that was renamed in the data has the same values, in other rows.
+        changed |= {
+            name
+            for name, print_of in before.items()
+            if values.get(values_of(print_of), print_of) != print_of
+        }
+        what = enumerate_names(sorted(changed))
         if not changed and entry.subject == release.subject:
             what = "the answer" if fingerprint not in (None, entry.fingerprint) else ""
         if what:
             return Violation(
                 "CHANGED",
-                f"since {release.statistic} was released (entry {entry.index}) rows "
-                f"were added, removed, changed or reordered ({what}), and the "
-                "difference shows them: use the rows as they were, or other columns",
+                f"since {entry.statistic} was released (entry {entry.index}) rows were "
+                "added, removed, changed or reordered, or this study leaves out others "
+                f"({what}), and the difference shows them: use the same rows with the "
+                "same rule for missing values, or other columns",
+            )
+    return None
+
+
+def other_fills(
+    release: Release,
+    policy: Policy,
+    entries: Iterable[Entry],
+    fingerprint: str,
+    fills: Mapping[str, str],
+) -> Violation | None:
+    """Require that gaps are filled with one value, in one study and in all of them.
+
+    Parameters
+    ----------
+    release : Release
+        Sum that was opened.
+    policy : Policy
+        Policy of the site.
+    entries : iterable of Entry
+        All entries of the ledger.
+    fingerprint : str
+        Fingerprint of the opened sum.
+    fills : mapping of str to str
+        Fingerprint of the value for gaps, for each column of the data.
+
+    Returns
+    -------
+    Violation or None
+        FILLS.
+
+    Notes
+    -----
+    Sums with one value in place of a gap minus those with another show the rest of the
+    row that has the gap.
+    """
+    for entry in entries:
+        if entry.stage != "opened":
+            continue
+        again = (entry.study, entry.subject) == (release.study, release.subject)
+        other = [
+            name
+            for name, own in fills.items()
+            if policy.same_rows_only and entry.columns.get(name, own) != own
+        ]
+        if other or (again and entry.fingerprint != fingerprint):
+            return Violation(
+                "FILLS",
+                f"the sum from which values for gaps follow was another one before "
+                f"(entry {entry.index}), and the difference of two studies would show "
+                "rows with gaps: find out which site has changed its rows, or agree "
+                "on missing = 'drop'",
             )
     return None
 
@@ -240,18 +387,23 @@ def _outcomes(
     related: Sequence[Entry],
 ) -> Iterator[tuple[tuple[str, str, str], Entry]]:
     """Find how rounds ended: their releases, or offers without a release."""
-    closed = {_key(entry) for entry in related if entry.stage == "released"}
+    closed = {entry.round_key for entry in related if entry.stage == "released"}
     for entry in related:
-        if entry.stage == "released" or _key(entry) not in closed:
-            yield _key(entry), entry
+        if entry.stage == "released" or entry.round_key not in closed:
+            yield entry.round_key, entry
 
 
-def _key(entry: Entry) -> tuple[str, str, str]:
-    return entry.study, entry.round, entry.subject
+def _columns_of(entry: Entry) -> dict[str, str]:
+    return {**entry.target, **entry.columns}
 
 
-def _difference(before: Iterable[str], now: Iterable[str]) -> str:
-    gone, new = sorted(set(before) - set(now)), sorted(set(now) - set(before))
+def _difference(
+    before: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]
+) -> str:
+    old, young = dict(before), dict(now)
+    gone, new = sorted(set(old) - set(young)), sorted(set(young) - set(old))
+    other = sorted(site for site in set(old) & set(young) if old[site] != young[site])
     parts = [f"without {enumerate_names(gone)}"] if gone else []
     parts += [f"with {enumerate_names(new)}"] if new else []
+    parts += [f"with another key of {enumerate_names(other)}"] if other else []
     return " and ".join(parts)

@@ -1,13 +1,21 @@
 """Facts about rows that rules may use: counts and names, never a value."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.disclosure.column_origin import PRINT_DIGITS, ColumnOrigin, Fingerprint
+from fedsdr.disclosure.counting import (
+    Mask,
+    count_in_parts,
+    differing,
+    largest_shares,
+    rare_rows,
+)
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.summaries.slicing import (
     MIN_ROWS,
@@ -17,13 +25,6 @@ from fedsdr.summaries.slicing import (
     cut_ordered,
     dense_ranks,
 )
-
-#: Computes a keyed fingerprint of an array, see `fedsdr.disclosure.Ledger.fingerprint`.
-Fingerprint = Callable[[NDArray[Any]], str]
-
-#: Hexadecimal digits that are kept of a column's fingerprint: enough to notice that
-#: rows have changed, but not to resist somebody who knows the key.
-PRINT_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,29 @@ class Facts:
         For each column, the number of rows in which it differs from its most frequent
         value, exact if these are fewer than half.
     prints : mapping of str to str, default={}
-        Fingerprint of each column.
+        Fingerprint of each column of the site's data that the columns come from.
     target : mapping of str to str, default={}
-        Name of the response and its fingerprint.
+        Name in the data of the response, and its fingerprint.
+    sources : mapping of str to str, default={}
+        For each column the name of the column that it comes from in the data, where it
+        differs.
+    indicators : mapping of str to str, default={}
+        For each column that is the indicator of a level, the categorical column.
+    sizes : tuple of int, default=()
+        Number of rows, in all of them, in every part, and in what a part leaves.
+    levels : mapping of str to tuple of int, default={}
+        Number of rows, as for `sizes`, that have the level of an indicator, and of any
+        other column those that have a value other than the most frequent one; where a
+        column has gaps, also those that have a value and those that have none.
+    rare : mapping of str to frozenset of int, default={}
+        Rows of columns that are constant but for a few rows. It never leaves the
+        process.
+    shares : mapping of str to float, default={}
+        Largest share that one row has of the scatter of a column.
+    n_held : int, default=0
+        Number of rows held out.
+    n_candidates : int, default=0
+        Number of candidates whose errors on them a study may ask for.
     """
 
     n_rows: int
@@ -57,6 +78,14 @@ class Facts:
     minorities: Mapping[str, int]
     prints: Mapping[str, str] = field(default_factory=dict)
     target: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    indicators: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    levels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    rare: Mapping[str, frozenset[int]] = field(default_factory=dict, repr=False)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    n_held: int = 0
+    n_candidates: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,6 +96,27 @@ class Facts:
     def part_share(self) -> float:
         """Share of the rows that the smallest part has."""
         return self.smallest_part / self.n_rows
+
+    def joined(self, other: "Facts") -> "Facts":
+        """Add the facts about further columns of the same rows.
+
+        Parameters
+        ----------
+        other : Facts
+            Facts about these columns.
+
+        Returns
+        -------
+        Facts
+            Facts about all columns.
+        """
+        names = (
+            "minorities", "prints", "sources", "indicators", "levels", "rare", "shares",
+        )  # fmt: skip
+        both: dict[str, Any] = {
+            name: {**getattr(self, name), **getattr(other, name)} for name in names
+        }
+        return replace(self, **both)
 
 
 def observe(
@@ -80,6 +130,11 @@ def observe(
     validation_fraction: float = 0.0,
     target: str = "y",
     fingerprint: Fingerprint | None = None,
+    max_candidates: int = 0,
+    gaps: Mask | None = None,
+    parts: Sequence[Mask] = (),
+    origin: ColumnOrigin | None = None,
+    scored: bool = False,
 ) -> Facts:
     """Count what the rules need, at the site.
 
@@ -103,6 +158,17 @@ def observe(
         Name of the response.
     fingerprint : callable, optional
         Computes fingerprints of columns; without it, changed rows are not noticed.
+    max_candidates : int, default=0
+        Number of candidates whose errors on rows held out a study may ask for.
+    gaps : ndarray of bool, shape (n_rows, n_features), optional
+        Where values were missing, which the site has filled for now.
+    parts : sequence of ndarray of bool, shape (n_rows,), default=()
+        Rows of every fold, rows held out, and the others.
+    origin : ColumnOrigin, optional
+        Where columns come from in the data; if not given, they are the data.
+    scored : bool, default=False
+        Whether columns are replaced by normal scores, of which none is far from the
+        others.
 
     Returns
     -------
@@ -135,20 +201,67 @@ def observe(
         smallest = int(np.bincount(dense_ranks(y)).min())
     elif isinstance(kernel, Slices) and n_rows >= MIN_ROWS:
         smallest = _smallest_slice(y, part, kernel)
-    named = dict(zip(columns, np.ascontiguousarray(X.T), strict=True))
+    there = differing(X, gaps)
     prints, target_print = {}, {}
     if fingerprint is not None:
-        prints = {name: fingerprint(own)[:PRINT_DIGITS] for name, own in named.items()}
-        target_print = {target: fingerprint(y)[:PRINT_DIGITS]}
+        prints = _prints(X, columns, fingerprint, origin)
+        target_print = _prints(y[:, None], [target], fingerprint, origin)
+    sources, indicators = {}, {}
+    if origin is not None:
+        sources = {name: origin.name(name) for name in columns}
+        indicators = {n: sources[n] for n in columns if n in origin.indicators}
+    levels = np.where([name in indicators for name in columns], X == 1.0, there)
     return Facts(
         n_rows=n_rows,
         smallest_part=part,
         smallest_slice=smallest,
         slices="class" if discrete else "slice",
-        minorities={name: _minority(own) for name, own in named.items()},
+        minorities=dict(zip(columns, there.sum(axis=0).tolist(), strict=True)),
         prints=prints,
         target=target_print,
+        sources=sources,
+        indicators=indicators,
+        sizes=count_in_parts(np.ones((n_rows, 1), dtype=bool), parts)[0],
+        levels={
+            **dict(zip(columns, count_in_parts(levels, parts), strict=True)),
+            **_gap_counts(columns, gaps, parts),
+        },
+        rare=rare_rows(there, columns),
+        shares={} if scored else largest_shares(X, parts, columns),
+        n_held=round(validation_fraction * n_rows),
+        n_candidates=max_candidates,
     )
+
+
+def _prints(
+    columns: NDArray[Any],
+    names: Sequence[str],
+    fingerprint: Fingerprint,
+    origin: ColumnOrigin | None,
+) -> dict[str, str]:
+    """Fingerprint columns under their names in the data of the site."""
+    if origin is not None:
+        found: dict[str, str] = {}
+        for name in names:
+            found |= origin.prints_of(name, fingerprint)
+        return found
+    own = zip(names, np.ascontiguousarray(columns.T), strict=True)
+    return {name: fingerprint(column)[:PRINT_DIGITS] for name, column in own}
+
+
+def _gap_counts(
+    columns: Sequence[str], gaps: Mask | None, parts: Sequence[Mask]
+) -> dict[str, tuple[int, ...]]:
+    """Count values and gaps: a column that has both has two levels more."""
+    if gaps is None:
+        return {}
+    places = np.flatnonzero(gaps.any(axis=0)).tolist()
+    found = {}
+    for words, there in (("values in", ~gaps), ("gaps in", gaps)):
+        counts = count_in_parts(there[:, places], parts)
+        for j, own in zip(places, counts, strict=True):
+            found[f"{words} {columns[j]}"] = own
+    return found
 
 
 def _smallest_part(n_rows: int, n_folds: int, validation_fraction: float) -> int:
@@ -171,9 +284,3 @@ def _smallest_slice(y: NDArray[Any], part: int, slices: Slices) -> int:
         if MIN_ROWS <= part < len(y):
             smallest = min(smallest, part // count_slices(part, slices))
     return smallest
-
-
-def _minority(column: NDArray[np.float64]) -> int:
-    # A value that more than half of the rows have is the median.
-    middle = len(column) // 2
-    return int((column != np.partition(column, middle)[middle]).sum())

@@ -4,7 +4,7 @@ import hmac
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from fedsdr.disclosure.chain import (
     read_chain,
 )
 from fedsdr.disclosure.releases import Release, ReleaseStage, canonical
+from fedsdr.disclosure.seals import Signer, check_owner, check_seals, seal_of
 from fedsdr.disclosure.store import FileStore, MemoryStore
 
 
@@ -40,6 +41,9 @@ class Ledger:
     path : str, Path or None, default=None
         File, in an existing folder; None for a ledger in memory, which ends with its
         process.
+    signer : Signer or None, default=None
+        Identity of the site, which seals new entries; a ledger whose last entry has
+        another seal is then refused.
 
     Notes
     -----
@@ -48,9 +52,11 @@ class Ledger:
     whole chain as well; the head file ``<path>.head``, replaced after each entry, names
     the last entry and so shows that lines are missing at the end.
 
-    All this finds accidents, and people who may write to one of the files. Who may
-    write to all of them can write another history. Against that, note the head hash
-    elsewhere from time to time: an entry with that hash must remain in the ledger.
+    Every entry is sealed, so that only who has the site's identity key can write one.
+    An older copy of all files is whole and sealed all the same. Against that, sites
+    tell each other in every round how long their ledgers are, and which head they have:
+    each records what its partners said, and refuses one whose ledger has become shorter
+    or another, see `fedsdr.disclosure.anchors`.
 
     Every access reads the whole file and compares it, byte by byte, with the lines that
     this object has verified before; only lines after them are parsed and verified. A
@@ -61,7 +67,10 @@ class Ledger:
     may have recorded a release that it did not send, but never the reverse.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(
+        self, path: str | Path | None = None, signer: Signer | None = None
+    ) -> None:
+        self._signer = signer
         self._store = MemoryStore() if path is None else FileStore(Path(path))
         self._key: bytes | None = None
         self._verified = _Verified()
@@ -84,6 +93,7 @@ class Ledger:
         stage: ReleaseStage = "released",
         columns: Mapping[str, str] | None = None,
         target: Mapping[str, str] | None = None,
+        heads: Mapping[str, str] | None = None,
     ) -> Entry:
         """Record a release, before it is made.
 
@@ -93,10 +103,12 @@ class Ledger:
             Release with its subject and sites.
         fingerprint : str
             Fingerprint of the contributed values, see `fingerprint`.
-        stage : {"released", "offered"}, default="released"
+        stage : ReleaseStage, default="released"
             How far the release is.
         columns, target : mapping of str to str, optional
             Names and fingerprints of the covariates and of the response.
+        heads : mapping of str to str, optional
+            What partners said about their ledgers, see `write_head`.
 
         Returns
         -------
@@ -107,6 +119,10 @@ class Ledger:
             raise ValueError("a release has a subject and sites: name them")
         with self.locked():
             entries, status = self._read()
+            if self._signer is None and status.key:
+                raise LedgerError(
+                    None, "is sealed: only with the site's key can entries be added"
+                )
             # The key exists before the first entry: a missing key was lost.
             self._load_key()
             if status.witness == "missing":
@@ -130,11 +146,55 @@ class Ledger:
                 target=dict(target or {}),
                 fingerprint=fingerprint,
                 previous=status.head,
+                keys={
+                    site: release.keys[site]
+                    for site in release.sites
+                    if site in release.keys
+                },
+                heads=dict(heads or {}),
                 spends=release.spends,
-            ).sealed()
-            self._store.append(entry.to_line())
-            self._store.write_head(_head_of(entry))
-        return entry
+            )
+            return self._write(entry)
+
+    def create(self) -> None:
+        """Make the files of a new ledger; an `InputError` where there is one."""
+        self._store.create()
+
+    def adopt(self) -> bool:
+        """Take over a ledger that has no seals, or those of another key.
+
+        Returns
+        -------
+        bool
+            Whether that was necessary; then it has one more entry, which says so.
+        """
+        if self._signer is None:
+            raise ValueError("a ledger is taken over with an identity")
+        with self.locked():
+            entries, status = self._read(owned=False)
+            key = self._signer.public.hex()
+            if not entries or entries[-1].key == key:
+                return False
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            last = entries[-1]
+            self._write(
+                Entry(
+                    index=len(entries),
+                    time=now,
+                    stage="adopted",
+                    study=last.study,
+                    round="",
+                    statistic="ledger",
+                    subject=status.head,
+                    sites=(),
+                    n_values=0,
+                    columns={},
+                    target={},
+                    fingerprint="",
+                    previous=status.head,
+                )
+            )
+        return True
 
     def entries(self) -> tuple[Entry, ...]:
         """Read all entries.
@@ -214,7 +274,17 @@ class Ledger:
                 self._store.write_head(_head_of(entries[-1]))
         return len(content) - size
 
-    def _read(self) -> tuple[tuple[Entry, ...], LedgerStatus]:
+    def _write(self, entry: Entry) -> Entry:
+        if self._signer is not None:
+            entry = replace(entry, key=self._signer.public.hex()).sealed()
+            entry = replace(entry, seal=seal_of(self._signer, entry.hash))
+        else:
+            entry = entry.sealed()
+        self._store.append(entry.to_line())
+        self._store.write_head(_head_of(entry))
+        return entry
+
+    def _read(self, *, owned: bool = True) -> tuple[tuple[Entry, ...], LedgerStatus]:
         # Taken before reading: another thread may verify more lines meanwhile.
         verified = self._verified
         content, head = self._store.read()
@@ -224,7 +294,10 @@ class Ledger:
             entries = read_chain(new, verified.entries)
         else:
             entries = read_chain(content)
+        check_seals(entries, len(verified.entries) if unchanged else 0)
         witness = _witness(entries, head)
+        if owned and self._signer is not None:
+            check_owner(entries, self._signer.public)
         if not unchanged:
             raise LedgerError(
                 None,
@@ -233,7 +306,8 @@ class Ledger:
             )
         self._verified = _Verified(content, entries)
         last = entries[-1].hash if entries else GENESIS
-        return entries, LedgerStatus(len(entries), last, witness)
+        key = entries[-1].key if entries else ""
+        return entries, LedgerStatus(len(entries), last, witness, key)
 
     def _mac(self, label: str, content: bytes) -> bytes:
         message = f"fedsdr-{label}\n".encode() + content

@@ -10,6 +10,15 @@ from fedsdr.exceptions import InputError
 #: Stands for None, no limit, in a file that has no None.
 UNLIMITED = "unlimited"
 
+#: Limits that are quotients.
+RATIOS = (
+    "max_columns_per_row",
+    "max_candidates_per_row",
+    "max_row_share",
+    "yearly_epsilon",
+    "yearly_delta",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -26,12 +35,20 @@ class Policy:
         is constant; for a binary column these are the rows of its rarer level.
     max_columns_per_row : float or None, default=0.33
         Most columns for each row; None allows more columns than rows.
+    max_candidates_per_row : float or None, default=0.5
+        Most candidate directions for each row that is held out, and in all studies of
+        the same columns for each row; None for any number.
+    max_row_share : float or None, default=0.5
+        Largest share that one row may have of the scatter of a column; None for any.
     allowed_columns : collection of str or None, default=None
         Columns that may be used; None for any.
     allowed_studies : collection of str or None, default=None
         Digests, in hexadecimal, of the studies that may be answered; None for any.
     max_studies : int or None, default=20
         Most studies that may ever be answered; None for any number.
+    max_failures : int or None, default=10
+        Most requests of a study that may be refused by rules or ledger, or fail, before
+        the study gets no more answers; None for any number.
     same_sites_only : bool, default=True
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
@@ -39,41 +56,53 @@ class Policy:
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.
+    min_known_peers : int or None, default=None
+        Fewest partners in a sum that the steward has accepted; None for all of them.
+        Whatever it is, a partner with another key than the accepted one is refused.
 
     Notes
     -----
-    3 and 0.33 are DataSHIELD's defaults (``nfilter.tab``, ``nfilter.glm``). A site
-    releases ``d (d + 1)`` sums of the ``n d`` numbers that it holds, so that
-    `max_columns_per_row` bounds the number of released sums per number held.
+    3, for rows of a level, and 0.33 are DataSHIELD's defaults (``nfilter.tab``,
+    ``nfilter.glm``). A site releases ``d (d + 1)`` sums of the ``n d`` numbers that it
+    holds, so that `max_columns_per_row` bounds the number of released sums per number
+    held.
 
     DataSHIELD shows statistics of subsets of 3 rows and more (``nfilter.subset``). That
     avoids showing a single row, but a covariance is not one number: we require 50 rows.
     With slices of 20 a smaller site fills at most two of them, adds very little to the
     sum, and has the most to lose if all other parties collude against it. 50 is a
     convention without proof; a steward may set what fits the data.
+
+    Half of a column's scatter is a dominance rule as statistical offices have them: of
+    a level with 3 rows, the fewest that may be released, each has a third.
     """
 
     min_rows: int = 50
     min_slice_rows: int = 3
     min_level_rows: int = 3
     max_columns_per_row: float | None = 0.33
+    max_candidates_per_row: float | None = 0.5
+    max_row_share: float | None = 0.5
     allowed_columns: Collection[str] | None = None
     allowed_studies: Collection[str] | None = None
     max_studies: int | None = 20
+    max_failures: int | None = 10
     same_sites_only: bool = True
     same_rows_only: bool = True
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
+    min_known_peers: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("min_rows", "min_slice_rows", "min_level_rows"):
             _check_count(name, getattr(self, name))
-        if self.max_studies is not None:
-            _check_count("max_studies", self.max_studies)
+        for name in ("max_studies", "max_failures", "min_known_peers"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name))
         for name in ("same_sites_only", "same_rows_only"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")
-        for name in ("max_columns_per_row", "yearly_epsilon", "yearly_delta"):
+        for name in RATIOS:
             _check_ratio(name, getattr(self, name))
         for name in ("allowed_columns", "allowed_studies"):
             # Copied: a caller cannot change the collection afterwards.
@@ -100,7 +129,7 @@ class Policy:
                 close = get_close_matches(str(key), known, n=1)
                 hint = f"did you mean '{close[0]}'?" if close else _list(known)
                 raise InputError(f"a policy has no '{key}'; {hint}")
-        limits = ("max_columns_per_row", "max_studies")
+        limits = (*RATIOS, "max_studies", "max_failures")
         optional = {*limits, *(k for k, v in known.items() if v is None)}
         values: dict[str, Any] = {
             key: None if key in optional and value == UNLIMITED else value

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from math import fsum
 
 from fedsdr.disclosure.chain import Entry
+from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.release_rules import Violation
-from fedsdr.disclosure.releases import Release
+from fedsdr.disclosure.releases import LEFT, Release
 
 #: Days over which costs are added.
 YEAR = 365
@@ -28,13 +28,15 @@ def spent(entries: Iterable[Entry], now: datetime | None = None) -> tuple[float,
     tuple of two float
         Epsilon and delta, added over all rounds. An offer counts whether or not its sum
         was opened, since nobody at the site knows; its release in the same round does
-        not count again.
+        not count again. A refusal costs nothing: no number has left.
     """
     since = (datetime.now(UTC) if now is None else now) - timedelta(days=YEAR)
     costs = {
         (entry.study, entry.round, entry.subject): entry.spends
         for entry in entries
-        if entry.spends is not None and datetime.fromisoformat(entry.time) > since
+        if entry.spends is not None
+        and entry.stage in LEFT
+        and datetime.fromisoformat(entry.time) > since
     }
     return (
         fsum(epsilon for epsilon, _ in costs.values()),
@@ -65,6 +67,8 @@ def second_answer(release: Release, entries: Iterable[Entry]) -> Violation | Non
     if release.spends is None:
         return None
     for entry in entries:
+        if entry.stage not in LEFT:
+            continue
         if entry.study == release.study and entry.round != release.round:
             return Violation(
                 "QUESTIONS",

@@ -1,17 +1,22 @@
 """The gate of a site: rules first, then the ledger, then the answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.disclosure.differencing import review_history
-from fedsdr.disclosure.facts import Facts, Fingerprint
+from fedsdr.disclosure.anchors import find_anchor
+from fedsdr.disclosure.chain import write_head
+from fedsdr.disclosure.column_origin import Fingerprint
+from fedsdr.disclosure.differencing import other_fills, review_history
+from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.ledger import Ledger
+from fedsdr.disclosure.level_rules import Violation
+from fedsdr.disclosure.peer_book import PeerBook, strangers
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.privacy_budget import beyond_budget, second_answer
-from fedsdr.disclosure.release_rules import Violation, review_alone
+from fedsdr.disclosure.release_rules import review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage
 from fedsdr.exceptions import Refusal
 
@@ -30,13 +35,20 @@ class ReleaseGate:
         Limits of the site.
     ledger : Ledger, default=Ledger()
         Earlier releases of the site; in memory if not given.
+    peers : PeerBook or None, default=None
+        Partners that the steward has accepted; None where all of them are in one
+        process.
+    site : str, default=""
+        Name of the site itself.
 
     Notes
     -----
-    A site calls `inspect` once per study, before it computes anything; `permit` before
-    it masks its numbers; and `record` twice before it answers: as "offered" with the
-    masked numbers, when coordinator and other sites decide over which sites the sum
-    will be opened, and as "released" before it signs that set of sites.
+    A site calls `inspect` once per study; `meet` when its partners have shown their
+    keys; `permit` before it computes anything for a sum; and `record` twice before it
+    answers: as "offered" with the masked numbers, when coordinator and other sites
+    decide over which sites the sum will be opened, and as "released" before it signs
+    that set of sites. What is refused is entered too, and so is what fails
+    (`note_failure`).
 
     The rules are listed in `fedsdr.disclosure.RULES`. They do not limit how much many
     different questions show together about the same rows of the same sites: a protocol
@@ -46,6 +58,9 @@ class ReleaseGate:
 
     policy: Policy = field(default_factory=Policy)
     ledger: Ledger = field(default_factory=Ledger)
+    peers: PeerBook | None = None
+    site: str = ""
+    _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
 
     def inspect(self, release: Release, observe: Observe) -> None:
@@ -65,7 +80,8 @@ class ReleaseGate:
         """
         facts = observe(self.ledger.fingerprint)
         entries = self.ledger.entries()
-        _refuse(review_alone(release, facts, self.policy, entries))
+        alone = review_alone(release, facts, self.policy, entries)
+        _refuse([*self._review_partners(release), *alone])
         self._facts[release.study] = facts
 
     def review(
@@ -97,7 +113,56 @@ class ReleaseGate:
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
             *(one for one in noisy if one is not None),
+            *self._review_partners(release),
         ]
+
+    def head(self) -> tuple[int, bytes]:
+        """Say how long the ledger is, for the partners.
+
+        Returns
+        -------
+        n_entries : int
+            Number of entries.
+        head : bytes of length 32
+            Hash of the last one.
+        """
+        status = self.ledger.verify()
+        return status.n_entries, bytes.fromhex(status.head)
+
+    def meet(self, release: Release, heads: Mapping[str, tuple[int, str]]) -> None:
+        """Compare what partners say about their ledgers with what they said before.
+
+        Parameters
+        ----------
+        release : Release
+            With the keys of all sites of the study.
+        heads : mapping of str to (int, str)
+            Number of entries and hash of the last one, signed by each partner.
+
+        Raises
+        ------
+        Refusal
+            "ROLLBACK" if a ledger has become shorter, or another one: that site has
+            lost a part of its past, and cannot tell any more which sums would show a
+            partner by subtraction.
+        """
+        entries = self.ledger.entries()
+        for site, (n_entries, head) in sorted(heads.items()):
+            key = release.keys.get(site, "")
+            peer = None if self.peers is None else self.peers.peers.get((site, key))
+            known = find_anchor(entries, site, key, 0 if peer is None else peer.after)
+            if site == self.site or known is None or known.allows(n_entries, head):
+                continue
+            raise Refusal(
+                "ROLLBACK",
+                f"the ledger of '{site}' has {n_entries} entries, and at least "
+                f"{known.least} are known to this site, or it is another ledger: ask "
+                "its steward to restore it. If it is lost for good, and you accept "
+                f"that: 'fedsdr site peers accept SITE.toml {site}'",
+            )
+        self._heads = {
+            site: write_head(*said) for site, said in heads.items() if site != self.site
+        }
 
     def permit(self, release: Release) -> None:
         """Refuse a release that would break a rule.
@@ -107,7 +172,13 @@ class ReleaseGate:
         release : Release
             With the sites that share secrets.
         """
-        _refuse(self.review(release, self._known(release)))
+        facts = self._known(release)
+        with self.ledger.locked():
+            violations = self.review(release, facts)
+            # Once there are too many of them, no more are entered.
+            if violations and all(one.rule != "ATTEMPTS" for one in violations):
+                self._enter(release, facts, "refused")
+        _refuse(violations)
 
     def record(self, release: Release, values: ArrayLike, stage: ReleaseStage) -> None:
         """Check a release again, now with its numbers, and write it to the ledger.
@@ -135,55 +206,99 @@ class ReleaseGate:
         fingerprint = self.ledger.fingerprint(values)
         with self.ledger.locked():
             _refuse(self.review(release, facts, fingerprint))
-            self.ledger.append(
-                release,
-                fingerprint,
-                stage=stage,
-                columns=facts.prints or dict.fromkeys(facts.columns, ""),
-                target=facts.target,
-            )
+            self._enter(release, facts, stage, fingerprint)
 
-    def _known(self, release: Release) -> Facts:
-        if release.study not in self._facts:
-            raise Refusal("ORDER", "the study has not been inspected")
-        return self._facts[release.study]
-
-
-class OpenGate:
-    """Permits everything and records nothing: for sites that belong to one analyst."""
-
-    def inspect(self, release: Release, observe: Observe) -> None:
-        """Inspect nothing.
+    def note_failure(self, release: Release) -> None:
+        """Write a request to the ledger that failed because of the rows.
 
         Parameters
         ----------
         release : Release
-            First sum of the study.
-        observe : callable
-            Not called.
+            With the sites that share secrets. No number of it has left the site.
         """
+        self._enter(release, self._known(release), "failed")
 
-    def permit(self, release: Release) -> None:
-        """Permit a release.
-
-        Parameters
-        ----------
-        release : Release
-            With the sites that share secrets.
-        """
-
-    def record(self, release: Release, values: ArrayLike, stage: ReleaseStage) -> None:
-        """Record nothing.
+    def pin(
+        self, release: Release, values: ArrayLike, fills: Mapping[str, float]
+    ) -> None:
+        """Write a sum to the ledger that the site has opened and will compute with.
 
         Parameters
         ----------
         release : Release
             With the sites in the sum.
         values : array-like of shape (release.n_values,)
-            Numbers that the site contributes.
-        stage : {"offered", "released"}
-            How far the release is.
+            The opened sum.
+        fills : mapping of str to float
+            Values for the gaps of columns, in their units.
+
+        Notes
+        -----
+        A sum that is opened again, after a restart of the site, is not entered twice;
+        another one is refused.
         """
+        facts = self._known(release)
+        fingerprint = self.ledger.fingerprint(values)
+        # Ten digits: sums in other units differ in the last ones.
+        prints = {
+            facts.sources.get(name, name): self.ledger.fingerprint([f"{value:.9e}"])
+            for name, value in fills.items()
+        }
+        with self.ledger.locked():
+            entries = self.ledger.entries()
+            found = other_fills(release, self.policy, entries, fingerprint, prints)
+            _refuse([] if found is None else [found])
+            own = ("opened", release.study, release.subject)
+            if own not in {(one.stage, one.study, one.subject) for one in entries}:
+                self.ledger.append(release, fingerprint, stage="opened", columns=prints)
+
+    def released_to(self, study: str, statistic: str) -> tuple[str, ...]:
+        """Look up the sites in a sum that this site has released.
+
+        Parameters
+        ----------
+        study : str
+            Digest of the study.
+        statistic : str
+            Kind of statistic.
+
+        Returns
+        -------
+        tuple of str
+            Sites of the last release; empty if there is none.
+        """
+        for entry in reversed(self.ledger.entries()):
+            known = (entry.stage, entry.study, entry.statistic)
+            if known == ("released", study, statistic):
+                return entry.sites
+        return ()
+
+    def _enter(
+        self,
+        release: Release,
+        facts: Facts,
+        stage: ReleaseStage,
+        fingerprint: str = "",
+    ) -> None:
+        self.ledger.append(
+            release,
+            fingerprint,
+            stage=stage,
+            columns=facts.prints or dict.fromkeys(facts.columns, ""),
+            target=facts.target,
+            heads=self._heads if stage == "offered" else {},
+        )
+
+    def _review_partners(self, release: Release) -> list[Violation]:
+        if self.peers is None:
+            return []
+        found = strangers(release, self.policy, self.peers, self.site)
+        return [] if found is None else [found]
+
+    def _known(self, release: Release) -> Facts:
+        if release.study not in self._facts:
+            raise Refusal("ORDER", "the study has not been inspected")
+        return self._facts[release.study]
 
 
 def _refuse(violations: Iterable[Violation]) -> None:

@@ -1,13 +1,13 @@
 """Rules about one release by itself, from counts and names only."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.level_rules import Violation, heavy_rows, rare_levels
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.releases import Release
+from fedsdr.disclosure.releases import VAIN, Release
 
 #: Every rule by its code, in the order in which they are checked. The last ones compare
 #: a release with earlier ones, see `fedsdr.disclosure.differencing` and
@@ -15,32 +15,21 @@ from fedsdr.disclosure.releases import Release
 RULES = {
     "ROWS": "no sums of few rows, also in a fold",
     "SLICES": "no slice or class of few rows",
-    "LEVELS": "no column that is constant but for a few rows",
+    "LEVELS": "no level, value or gap that only a few rows have",
+    "DOMINANCE": "no row that decides the scatter of a column",
     "WIDTH": "not too many columns for the rows",
+    "CANDIDATES": "not too many candidate directions for the rows held out",
     "COLUMNS": "only columns that the site allows",
     "STUDY": "only studies that the site allows",
     "STUDIES": "not more studies than the site allows",
+    "ATTEMPTS": "not more refused or failed requests than the site allows",
     "QUESTIONS": "one question of each kind per study",
     "SITES": "the same sites as in earlier sums of these columns",
     "CHANGED": "the same rows as in earlier sums of these columns",
+    "FILLS": "the same values for gaps as in earlier studies",
     "BUDGET": "not more privacy than the site spends in a year",
+    "PARTNERS": "only partners that the steward has accepted",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule that a release would break.
-
-    Parameters
-    ----------
-    rule : str
-        Its code, one of `RULES`.
-    explanation : str
-        The problem and its remedy, with counts and names but without any value.
-    """
-
-    rule: str
-    explanation: str
 
 
 def review_alone(
@@ -68,10 +57,13 @@ def review_alone(
         few_rows(facts, policy),
         small_slices(facts, policy),
         rare_levels(facts, policy),
+        heavy_rows(facts, policy),
         wide_rows(facts, policy),
+        many_candidates(facts, policy),
         foreign_columns(facts, policy),
         foreign_study(release, policy),
         many_studies(release, policy, entries),
+        many_failures(release, policy, entries),
     )
     return [answer for answer in answers if answer is not None]
 
@@ -136,37 +128,6 @@ def small_slices(facts: Facts, policy: Policy) -> Violation | None:
     )
 
 
-def rare_levels(facts: Facts, policy: Policy) -> Violation | None:
-    """Require that a column that is not constant varies in enough rows.
-
-    Parameters
-    ----------
-    facts : Facts
-        About the site's rows.
-    policy : Policy
-        Policy of the site.
-
-    Returns
-    -------
-    Violation or None
-        LEVELS.
-    """
-    rare = [
-        f"{name} ({rows})"
-        for name, rows in facts.minorities.items()
-        if rows and rows * facts.part_share < policy.min_level_rows
-    ]
-    if not rare:
-        return None
-    fold = ", on average in the smallest part," if facts.part_share < 1 else ""
-    return Violation(
-        "LEVELS",
-        f"all but a few rows have one and the same value in {enumerate_names(rare)}; "
-        f"{policy.min_level_rows} other rows are needed{fold}: leave these columns "
-        "out, or lower min_level_rows",
-    )
-
-
 def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
     """Require enough rows for the number of columns.
 
@@ -192,6 +153,36 @@ def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
         f"{facts.smallest_part} rows of the smallest part: use fewer columns, fewer "
         "folds or more rows, or raise max_columns_per_row (None, in a file "
         "'unlimited', allows more columns than rows)",
+    )
+
+
+def many_candidates(facts: Facts, policy: Policy) -> Violation | None:
+    """Require enough rows held out for the number of candidate directions.
+
+    Parameters
+    ----------
+    facts : Facts
+        About the site's rows.
+    policy : Policy
+        Policy of the site.
+
+    Returns
+    -------
+    Violation or None
+        CANDIDATES.
+
+    Notes
+    -----
+    The error of every candidate is one equation about the rows held out.
+    """
+    limit = policy.max_candidates_per_row
+    if limit is None or facts.n_candidates <= limit * facts.n_held:
+        return None
+    return Violation(
+        "CANDIDATES",
+        f"errors of {facts.n_candidates} candidates are more than {limit:g} for each "
+        f"of the {facts.n_held} rows held out: use fewer penalties, penalty = "
+        "'universal' or more rows, or raise max_candidates_per_row",
     )
 
 
@@ -266,7 +257,7 @@ def many_studies(
     Violation or None
         STUDIES.
     """
-    known = {entry.study for entry in entries}
+    known = {entry.study for entry in entries if entry.stage not in VAIN}
     limit = policy.max_studies
     if limit is None or len(known | {release.study}) <= limit:
         return None
@@ -274,4 +265,39 @@ def many_studies(
         "STUDIES",
         f"the site has answered {len(known)} studies and answers {limit} at most: "
         "raise max_studies if it should answer another",
+    )
+
+
+def many_failures(
+    release: Release, policy: Policy, entries: Iterable[Entry]
+) -> Violation | None:
+    """Require that few requests of the study were refused or have failed.
+
+    Parameters
+    ----------
+    release : Release
+        Release to check.
+    policy : Policy
+        Policy of the site.
+    entries : iterable of Entry
+        All entries of the ledger.
+
+    Returns
+    -------
+    Violation or None
+        ATTEMPTS.
+
+    Notes
+    -----
+    Whether a site refuses or fails is one answer, yes or no, about its ledger or rows.
+    """
+    limit = policy.max_failures
+    vain = [e for e in entries if e.study == release.study and e.stage in VAIN]
+    if limit is None or len(vain) < limit:
+        return None
+    return Violation(
+        "ATTEMPTS",
+        f"{len(vain)} requests of this study were refused or failed (the last is entry "
+        f"{vain[-1].index}), and the site allows {limit}: look into the log, and raise "
+        "max_failures if the coordinator may go on",
     )

@@ -3,15 +3,28 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fedsdr.exceptions import InputError
 
 #: How far a release is. "offered": masked numbers leave the site, and the sum may be
 #: opened over these sites or some of them. "released": over exactly these sites.
-ReleaseStage = Literal["offered", "released"]
+#: "opened": the site has opened the sum itself, and will compute with what follows from
+#: it. "refused": rules or ledger forbade it. "failed": the rows did not allow it. After
+#: the last two, nothing has left the site but a fixed code. "voided": the steward has
+#: decided that the round counts as if it had not been. "adopted": no release, but a
+#: line by which a site takes its ledger over with a key.
+ReleaseStage = Literal[
+    "offered", "released", "opened", "refused", "failed", "voided", "adopted"
+]
+
+#: Stages of entries after which numbers have left the site.
+LEFT: tuple[ReleaseStage, ...] = ("offered", "released")
+
+#: Stages of entries of which only a code has left.
+VAIN: tuple[ReleaseStage, ...] = ("refused", "failed")
 
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 
@@ -42,6 +55,8 @@ class Release:
         sites agreed.
     spends : tuple of two float or None, default=None
         Epsilon and delta that the release costs; None if the sum has no noise.
+    keys : mapping of str to str, default={}
+        Public identity of every site, in hexadecimal.
 
     Notes
     -----
@@ -56,6 +71,7 @@ class Release:
     round: str = ""
     n_questions: int = 1
     spends: tuple[float, float] | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("study", "subject"):
@@ -74,6 +90,31 @@ class Release:
         object.__setattr__(self, "sites", sites)
         if type(self.n_values) is not int or self.n_values < 0:
             raise InputError("n_values must be an integer of at least 0")
+
+    @property
+    def partners(self) -> frozenset[tuple[str, str]]:
+        """Sites with their keys: a name with another key is another site."""
+        return partners_of(self.sites, self.keys)
+
+
+def partners_of(
+    sites: Iterable[str], keys: Mapping[str, str]
+) -> frozenset[tuple[str, str]]:
+    """Join names with keys.
+
+    Parameters
+    ----------
+    sites : iterable of str
+        Names.
+    keys : mapping of str to str
+        Public identities; a site without one has an empty key.
+
+    Returns
+    -------
+    frozenset of (str, str)
+        Name and key of each site.
+    """
+    return frozenset((site, keys.get(site, "")) for site in sites)
 
 
 def subject_of(

@@ -86,6 +86,9 @@ class MemoryStore:
         """
         self._head = head
 
+    def create(self) -> None:
+        """Do nothing: a ledger in memory is there."""
+
     def key(self) -> bytes:
         """Give the key.
 
@@ -194,6 +197,17 @@ class FileStore:
             Which entry is the last.
         """
         write_atomically(self._head_path, head, private=True)
+
+    def create(self) -> None:
+        """Make an empty file and a key; an `InputError` if any of the files exists."""
+        for path in (self.path, self._head_path, self._key_path):
+            if path.exists():
+                raise InputError(
+                    f"{path} exists: a ledger is never replaced. Restore the missing "
+                    "files from a backup"
+                )
+        with self.locked():
+            self.key()
 
     def key(self) -> bytes:
         """Read the key, making one for a new ledger.

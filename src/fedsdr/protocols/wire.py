@@ -18,6 +18,10 @@ MAX_BYTES = 2**31
 MAX_DIMENSIONS = 3
 MAX_DEPTH = 4
 
+#: Values in one message. Each takes up to a hundred times its bytes in memory, so that
+#: they are counted before any of them is made; numbers of an array are not counted.
+MAX_NODES = 100_000
+
 
 def encode(message: Mapping[str, Any]) -> bytes:
     """Write a message.
@@ -56,13 +60,15 @@ def decode(packed: bytes) -> dict[str, Any]:
     Notes
     -----
     Raises `Refusal` with code "MALFORMED" for whatever `encode` would not write.
-    Lengths are checked before memory is reserved, so a few bytes cannot ask for much.
+    Lengths, depth and the number of values are checked before memory is reserved, so a
+    message cannot ask for much more than its own size.
     """
     import msgpack
 
     if len(packed) > MAX_BYTES:
         raise Refusal("MALFORMED")
     try:
+        _check_nodes(packed)
         message = msgpack.unpackb(
             packed,
             ext_hook=_unpack_array,
@@ -111,6 +117,67 @@ def _unpack_array(code: int, data: bytes) -> NDArray[Any]:
     if math.prod(shape) * np.dtype(dtype).itemsize != len(values):
         raise ValueError("not as many values as the shape says")
     return np.frombuffer(values, dtype=dtype).reshape(shape)
+
+
+def _check_nodes(packed: bytes) -> None:
+    """Walk over a message without reading it: how deep it is, and how many values."""
+    # Values that are left to walk over at each depth.
+    place, n_nodes, left = 0, 0, [1]
+    while left:
+        if not left[-1]:
+            left.pop()
+            continue
+        left[-1] -= 1
+        n_nodes += 1
+        place, inside = _step(packed, place)
+        if n_nodes + inside > MAX_NODES or place > len(packed):
+            raise ValueError("too many values")
+        if inside:
+            left.append(inside)
+            if len(left) > MAX_DEPTH + 1:
+                raise ValueError("too deep")
+
+
+def _step(packed: bytes, place: int) -> tuple[int, int]:
+    """Return where the head of a value ends with its bytes, and how many it contains.
+
+    See https://github.com/msgpack/msgpack/blob/master/spec.md.
+    """
+    first = packed[place]
+    place += 1
+    if first < 0x80 or first >= 0xE0:
+        return place, 0
+    if first < 0xC0:
+        size = first & 0x0F
+        if first >= 0xA0:
+            return place + (first & 0x1F), 0
+        return place, 2 * size if first < 0x90 else size
+    if first in _FIXED:
+        return place + _FIXED[first], 0
+    width, kind = _SIZED[first]
+    size = int.from_bytes(packed[place : place + width])
+    place += width
+    if kind == "array":
+        return place, size
+    if kind == "map":
+        return place, 2 * size
+    return place + size + (kind == "extension"), 0
+
+
+#: Bytes that follow the first byte of values of a fixed size.
+_FIXED = {
+    0xC0: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8,
+    0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8, 0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
+    0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17,
+}  # fmt: skip
+
+#: Bytes of the size of all other values, and what they are.
+_SIZED = {
+    0xC4: (1, "bytes"), 0xC5: (2, "bytes"), 0xC6: (4, "bytes"),
+    0xC7: (1, "extension"), 0xC8: (2, "extension"), 0xC9: (4, "extension"),
+    0xD9: (1, "bytes"), 0xDA: (2, "bytes"), 0xDB: (4, "bytes"),
+    0xDC: (2, "array"), 0xDD: (4, "array"), 0xDE: (2, "map"), 0xDF: (4, "map"),
+}  # fmt: skip
 
 
 def _is_plain(value: Any, depth: int) -> bool:

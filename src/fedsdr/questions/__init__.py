@@ -12,7 +12,15 @@ from fedsdr.questions.column_sums import (
 )
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
+from fedsdr.questions.outcomes import (
+    OUTCOMES,
+    Outcomes,
+    fills_from,
+    powers_from,
+    shape_totals,
+)
 from fedsdr.questions.own_rows import JoinedRows, RowsOf
+from fedsdr.questions.possible_sums import check_possible
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
     AS_HELD,
@@ -29,6 +37,7 @@ from fedsdr.questions.site_findings import AgreementOf
 
 __all__ = [
     "AS_HELD",
+    "OUTCOMES",
     "Adder",
     "AgreementOf",
     "Asking",
@@ -44,6 +53,7 @@ __all__ = [
     "JoinedRows",
     "MomentSums",
     "MomentsOf",
+    "Outcomes",
     "PrivateMoments",
     "ProfileOf",
     "Question",
@@ -54,5 +64,9 @@ __all__ = [
     "SpreadOf",
     "Sum",
     "ask_sites",
+    "check_possible",
+    "fills_from",
+    "powers_from",
     "read_question",
+    "shape_totals",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.disclosure import Facts
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores, same_scores
@@ -19,7 +19,6 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
-    join_facts,
     no_functions,
     without_rounding,
 )
@@ -66,6 +65,8 @@ class MemoryRows(Rows):
         Name of the site in local messages; None if there is only one site.
     columns : tuple of str, default=()
         Names of the columns; empty if they are not known.
+    origin : ColumnOrigin or None, default=None
+        Where the columns come from in the site's data; None if they are the data.
     """
 
     X: Any = field(repr=False)
@@ -73,6 +74,7 @@ class MemoryRows(Rows):
     generator: np.random.Generator
     label: object = None
     columns: tuple[str, ...] = ()
+    origin: ColumnOrigin | None = None
     _seed: int = field(default=0, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
@@ -425,8 +427,10 @@ class MemoryRows(Rows):
         found: Facts | None = None
         for place in blocks_of(self.X.shape[1], width):
             block = self.X if dense else dense_columns(self.X, place)
-            own = look(block, self.y, columns[place], **terms)
-            found = own if found is None else join_facts(found, own)
+            # Only arrays have gaps that are filled.
+            gaps = self._gaps if dense else None
+            own = look(block, self.y, columns[place], gaps=gaps, **terms)
+            found = own if found is None else found.joined(own)
         assert found is not None
         return found
 

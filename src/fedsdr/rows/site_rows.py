@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
-from fedsdr.disclosure import Facts
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
@@ -61,6 +60,7 @@ class Rows(ABC):
     generator: np.random.Generator
     label: object
     columns: tuple[str, ...]
+    origin: ColumnOrigin | None
     _seed: int
 
     @property
@@ -393,6 +393,28 @@ class Rows(ABC):
             )
         return self._shuffled(n_rows, "held", count) < count
 
+    def parts_to_observe(self, terms: Terms) -> list[Mask]:
+        """Draw the parts of the rows in which rules count.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        list of ndarray of bool, shape (n_rows,)
+            Rows of every fold, rows held out, and the others; none if there are too few
+            rows for them, which is for another rule to say.
+        """
+        try:
+            masks = self._masks(terms)
+            held = [self.hold_out(terms)] if terms.validation_fraction else []
+        except InputError:
+            return []
+        # Of every fold there are two masks, with and without it.
+        return masks[1 : 2 * terms.n_folds : 2] + masks[2 * terms.n_folds :] + held
+
     def _masks(self, terms: Terms) -> list[Mask]:
         masks: list[Mask] = []
         if terms.n_folds:
@@ -437,26 +459,6 @@ def without_rounding(variances: Vector, largest: Vector) -> Vector:
         Variances, see `Summary.without_rounding`.
     """
     return np.where(np.sqrt(variances) > ROUNDING * largest, variances, 0.0)
-
-
-def join_facts(first: Facts, second: Facts) -> Facts:
-    """Merge facts about different columns of the same rows.
-
-    Parameters
-    ----------
-    first, second : Facts
-        What was counted.
-
-    Returns
-    -------
-    Facts
-        Facts about all these columns.
-    """
-    return replace(
-        first,
-        minorities={**first.minorities, **second.minorities},
-        prints={**first.prints, **second.prints},
-    )
 
 
 def check_names(

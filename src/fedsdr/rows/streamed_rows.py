@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.disclosure import Facts
+from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
@@ -20,7 +20,6 @@ from fedsdr.rows.site_rows import (
     Functions,
     Rows,
     check_names,
-    join_facts,
     no_functions,
     without_rounding,
 )
@@ -34,6 +33,9 @@ from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_part
 
 #: Approximate number of matrices of the size of a batch that are held at a time.
 COPIES = 8
+
+#: Approximate number of copies of some columns while rules count in them.
+OBSERVED = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +57,8 @@ class StreamedRows(Rows):
     memory : int, default=2**28
         Bytes of memory that may be used in addition to a batch, the responses, and the
         sums. With less memory, rows are read more often, and none are read ahead.
+    origin : ColumnOrigin or None, default=None
+        Where the columns come from in the site's data; None if they are the data.
 
     Notes
     -----
@@ -69,6 +73,7 @@ class StreamedRows(Rows):
     label: object = None
     columns: tuple[str, ...] = ()
     memory: int = MEMORY
+    origin: ColumnOrigin | None = None
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
@@ -335,17 +340,16 @@ class StreamedRows(Rows):
             Facts about all rows.
         """
         stream = self._stream
-        width = max(1, self.memory // (2 * 8 * stream.n_rows))
+        width = max(1, self.memory // (OBSERVED * 8 * stream.n_rows))
         found: Facts | None = None
         for start in range(0, stream.n_features, width):
-            stop = start + width
-            block = np.empty((stream.n_rows, min(stop, stream.n_features) - start))
-            place = 0
-            for rows in stream.rows():
-                block[place : place + len(rows)] = rows[:, start:stop]
-                place += len(rows)
-            facts = look(block, stream.y, columns[start:stop], **terms)
-            found = facts if found is None else join_facts(found, facts)
+            chosen = slice(start, start + width)
+            block = _gather(stream.rows(), chosen, stream.n_rows)
+            gaps = None
+            if stream.fills:
+                gaps = np.isnan(_gather(stream.held(), chosen, stream.n_rows))
+            facts = look(block, stream.y, columns[chosen], gaps=gaps, **terms)
+            found = facts if found is None else found.joined(facts)
         assert found is not None
         return found
 
@@ -444,3 +448,15 @@ def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:
             lots.append([])
         lots[-1].append(basis)
     return lots
+
+
+def _gather(batches: Iterator[Matrix], chosen: slice, n_rows: int) -> Matrix:
+    """Hold some columns of all rows in memory."""
+    found, place = np.empty((n_rows, 0)), 0
+    for rows in batches:
+        own = rows[:, chosen]
+        if not place:
+            found = np.empty((n_rows, own.shape[1]))
+        found[place : place + len(own)] = own
+        place += len(own)
+    return found

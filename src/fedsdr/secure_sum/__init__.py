@@ -4,6 +4,7 @@ from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.fixed_point import FixedPoint
 from fedsdr.secure_sum.identity import Identity
 from fedsdr.secure_sum.masked_sum import MaskedSum
+from fedsdr.secure_sum.opened import OpenedRound
 from fedsdr.secure_sum.round_secrets import PublicKeys
 from fedsdr.secure_sum.sum_site import SumSite
 
@@ -13,6 +14,7 @@ __all__ = [
     "FixedPoint",
     "Identity",
     "MaskedSum",
+    "OpenedRound",
     "PublicKeys",
     "SumSite",
 ]

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum.fixed_point import FixedPoint
@@ -114,9 +115,13 @@ class Context:
         bytes
             Every part with its length in front.
         """
-        return joined(
-            "fedsdr-secure-sum-1", label, self.study, self.round, self.question, *parts
-        )
+        return _start(label, self.study, self.round, self.question) + joined(*parts)
+
+
+@lru_cache(maxsize=64)
+def _start(*parts: bytes | str) -> bytes:
+    """Join what is the same for many messages of a round."""
+    return joined("fedsdr-secure-sum-1", *parts)
 
 
 def joined(*parts: bytes | str) -> bytes:

@@ -109,6 +109,72 @@ def masked_message(context: Context, site: str, masked: Ring) -> bytes:
     return context.bind("masked", site, hashlib.sha256(raw.data).digest())
 
 
+def box_info(context: Context, sender: str, receiver: str, shown: bytes) -> bytes:
+    """Build the context of a box.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    sender, receiver : str
+        Names of the two sites.
+    shown : bytes of length 32
+        From `shown_keys`: sites that received different keys cannot open the boxes.
+
+    Returns
+    -------
+    bytes
+        Context for key derivation and encryption.
+    """
+    return context.bind("box", sender, receiver, shown)
+
+
+def parcel_message(
+    context: Context, dealer: str, receiver: str, shown: bytes, content: bytes
+) -> bytes:
+    """Build the message that a site signs when it sends shares to another.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    dealer, receiver : str
+        Names of the two sites.
+    shown : bytes of length 32
+        From `shown_keys`.
+    content : bytes
+        Content of the parcel.
+
+    Returns
+    -------
+    bytes
+        Message to sign.
+    """
+    return context.bind("parcel", dealer, receiver, shown, content)
+
+
+def complaint_message(
+    context: Context, receiver: str, dealer: str, shown: bytes
+) -> bytes:
+    """Build the message that a site signs when it complains about shares.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    receiver, dealer : str
+        Names of the two sites.
+    shown : bytes of length 32
+        From `shown_keys`.
+
+    Returns
+    -------
+    bytes
+        Message to sign.
+    """
+    return context.bind("complaint", receiver, dealer, shown)
+
+
 def pair_info(context: Context, one: str, other: str) -> bytes:
     """Build the context of a pair's mask, the same at both ends.
 

@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.bindings import pair_info, self_info
+from fedsdr.secure_sum.curve_keys import SECRET_BYTES, public_of, seed_of
 from fedsdr.secure_sum.fixed_point import Ring, total
 from fedsdr.secure_sum.masks import apply_masks, pairwise
-from fedsdr.secure_sum.round_secrets import (
-    SECRET_BYTES,
-    PublicKeys,
-    commit,
-    derive,
-    mask_seed_from,
-    public_of,
-)
+from fedsdr.secure_sum.round_secrets import PublicKeys, derive, mask_seed_from
 from fedsdr.secure_sum.sharing import join
 
 # Largest number of sets of shares that are tried for one secret.
@@ -71,7 +65,7 @@ class MaskedSum:
         for site in self.shared:
             secret = self._recover(site, shares)
             if site in self.masked:
-                seeds.append(derive(secret, self_info(self.context, site)))
+                seeds.append(derive(seed_of(secret), self_info(self.context, site)))
             else:
                 result = self._without(site, secret, result)
         apply_masks(result, subtract=seeds)
@@ -95,11 +89,9 @@ class MaskedSum:
         raise Refusal("TAMPERED", f"shares of {site!r} do not fit")
 
     def _fits(self, site: str, secret: bytes) -> bool:
-        """Compare a secret with the keys and commitment that its owner has signed."""
-        keys = self.keys[site]
-        if site in self.masked:
-            return commit(secret) == keys.commitment
-        return public_of(secret) == keys.mask_key
+        """Compare a secret with the public half that its owner has signed."""
+        seed_key, mask_key = self.keys[site].shared
+        return public_of(secret) == (seed_key if site in self.masked else mask_key)
 
     def _without(self, lost: str, secret: bytes, result: Ring) -> Ring:
         """Remove the masks that the others have added for a lost site."""

@@ -1,16 +1,24 @@
 """One round's secrets of one site: key pairs, a self mask and boxes."""
 
-import hashlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsdr.exceptions import Refusal
+from fedsdr.secure_sum.curve_keys import (
+    SECRET_BYTES,
+    agree,
+    check_public,
+    new_private,
+    private_from,
+    raw_public,
+    scalar_of,
+    seed_of,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-SECRET_BYTES = 32
 NONCE_BYTES = 12
 
 
@@ -25,7 +33,12 @@ class PublicKeys:
     box_key : bytes of length 32
         X25519 public key from which keys of boxes are derived.
     commitment : bytes of length 32
+        X25519 public key whose private half is the seed of the self mask.
         Hash of the seed of the self mask.
+    n_entries : int, default=0
+        Number of entries in the site's ledger.
+    head : bytes of length 32
+        Hash of the last of them.
     signature : bytes of length 64
         Of the site's identity, over all of these and the round's context.
     """
@@ -33,28 +46,47 @@ class PublicKeys:
     mask_key: bytes
     box_key: bytes
     commitment: bytes
+    n_entries: int = 0
+    head: bytes = bytes(SECRET_BYTES)
     signature: bytes = b""
 
     @property
     def content(self) -> bytes:
         """Bytes that are signed."""
-        return self.mask_key + self.box_key + self.commitment
+        keys = self.mask_key + self.box_key + self.commitment
+        return keys + self.head + str(self.n_entries).encode("ascii")
+
+    @property
+    def shared(self) -> tuple[bytes, bytes]:
+        """Public halves of the two secrets that are split into shares."""
+        return self.commitment, self.mask_key
+
+    def check(self, site: str) -> None:
+        """Check that the keys can be used.
+
+        Parameters
+        ----------
+        site : str
+            Site that has signed them; a `Refusal` names it if one is of low order.
+        """
+        check_public(site, self.mask_key, self.box_key, self.commitment)
 
 
 class RoundSecrets:
     """Fresh secrets of a site, for one round only."""
 
     def __init__(self) -> None:
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-        self._mask = X25519PrivateKey.generate()
-        self._box = X25519PrivateKey.generate()
-        self.seed = os.urandom(SECRET_BYTES)
+        self._self, self._mask, self._box = (new_private() for _ in range(3))
 
     @property
-    def mask_secret(self) -> bytes:
-        """Private half of the mask key, which is split into shares."""
-        return self._mask.private_bytes_raw()
+    def shared(self) -> tuple["X25519PrivateKey", "X25519PrivateKey"]:
+        """The two keys that are split into shares: of the self mask, and of pairs."""
+        return self._self, self._mask
+
+    @property
+    def seed(self) -> bytes:
+        """Secret from which the self mask is derived."""
+        return seed_of(scalar_of(self._self))
 
     def public(self) -> PublicKeys:
         """Compute the public halves.
@@ -64,11 +96,8 @@ class RoundSecrets:
         PublicKeys
             Not signed yet.
         """
-        return PublicKeys(
-            self._mask.public_key().public_bytes_raw(),
-            self._box.public_key().public_bytes_raw(),
-            commit(self.seed),
-        )
+        mask, box, seed = map(raw_public, (self._mask, self._box, self._self))
+        return PublicKeys(mask, box, seed)
 
     def pair_seed(self, peer: PublicKeys, info: bytes) -> bytes:
         """Derive the seed of the mask shared with a peer.
@@ -87,54 +116,29 @@ class RoundSecrets:
         """
         return derive(agree(self._mask, peer.mask_key), info)
 
-    def box_secret(self, peer: PublicKeys, info: bytes) -> bytes:
-        """Derive the key of boxes from one site to another.
+    def box_secret(self, ephemeral: bytes) -> bytes:
+        """Agree on the secret of a box that was made for this site.
 
         Parameters
         ----------
-        peer : PublicKeys
-            Of the peer.
-        info : bytes
-            Context, which names sender and receiver.
+        ephemeral : bytes of length 32
+            Public half of the key that its maker used for this box only.
 
         Returns
         -------
         bytes of length 32
             The same at both ends.
         """
-        return derive(agree(self._box, peer.box_key), info)
+        return agree(self._box, ephemeral)
 
 
-def agree(private: "X25519PrivateKey", public: bytes) -> bytes:
-    """Agree on a secret with the holder of another key.
-
-    Parameters
-    ----------
-    private : X25519PrivateKey
-        Own key.
-    public : bytes of length 32
-        The other's.
-
-    Returns
-    -------
-    bytes of length 32
-        Shared secret; a `Refusal` if `public` is not a valid key.
-    """
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
-
-    try:
-        return private.exchange(X25519PublicKey.from_public_bytes(public))
-    except ValueError as error:
-        raise Refusal("TAMPERED", "a public key is not one") from error
-
-
-def mask_seed_from(secret: bytes, peer: PublicKeys, info: bytes) -> bytes:
+def mask_seed_from(scalar: bytes, peer: PublicKeys, info: bytes) -> bytes:
     """Derive a pair's seed from the recovered mask key of a lost site.
 
     Parameters
     ----------
-    secret : bytes of length 32
-        Private mask key of the lost site.
+    scalar : bytes of length 32
+        Private mask key of the lost site, as it is shared.
     peer : PublicKeys
         Of the other site of the pair.
     info : bytes
@@ -145,45 +149,10 @@ def mask_seed_from(secret: bytes, peer: PublicKeys, info: bytes) -> bytes:
     bytes of length 32
         The pair's seed.
     """
-    return derive(agree(_private_key(secret), peer.mask_key), info)
-
-
-def public_of(secret: bytes) -> bytes:
-    """Give the public half of a private mask key.
-
-    Parameters
-    ----------
-    secret : bytes of length 32
-        Private key.
-
-    Returns
-    -------
-    bytes of length 32
-        Public key.
-    """
-    return _private_key(secret).public_key().public_bytes_raw()
-
-
-def _private_key(secret: bytes) -> "X25519PrivateKey":
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-    return X25519PrivateKey.from_private_bytes(secret)
-
-
-def commit(seed: bytes) -> bytes:
-    """Commit to a seed.
-
-    Parameters
-    ----------
-    seed : bytes of length 32
-        Random, so that its hash does not reveal it.
-
-    Returns
-    -------
-    bytes of length 32
-        SHA-256.
-    """
-    return hashlib.sha256(b"fedsdr-self-mask" + seed).digest()
+    private = private_from(scalar)
+    if private is None:
+        raise Refusal("TAMPERED", "what was recovered is not a private key")
+    return derive(agree(private, peer.mask_key), info)
 
 
 def derive(secret: bytes, info: bytes) -> bytes:

@@ -1,14 +1,10 @@
-"""Shamir's shares of a secret, over the integers modulo a prime."""
+"""Shamir's shares of a secret, modulo the order of the curve."""
 
 import secrets
 from collections.abc import Mapping
 from functools import lru_cache
 
-from fedsdr.secure_sum.round_secrets import SECRET_BYTES
-
-#: The largest prime below 2^256: secrets and shares have 32 bytes. One secret in 2^248
-#: is too large to be shared, and refused.
-PRIME = 2**256 - 189
+from fedsdr.secure_sum.curve_keys import ORDER, SECRET_BYTES
 
 
 def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
@@ -36,9 +32,9 @@ def split(secret: bytes, threshold: int, n_shares: int) -> list[bytes]:
     GF(2^128) in pure Python takes seconds.
     """
     value = int.from_bytes(secret)
-    if len(secret) != SECRET_BYTES or value >= PRIME:
-        raise ValueError(f"a secret has {SECRET_BYTES} bytes, and is below the prime")
-    coefficients = [secrets.randbelow(PRIME) for _ in range(threshold - 1)]
+    if len(secret) != SECRET_BYTES or value >= ORDER:
+        raise ValueError(f"a secret has {SECRET_BYTES} bytes, and is below the order")
+    coefficients = [secrets.randbelow(ORDER) for _ in range(threshold - 1)]
     return [
         _evaluate([*coefficients, value], number).to_bytes(SECRET_BYTES)
         for number in range(1, n_shares + 1)
@@ -63,7 +59,7 @@ def join(shares: Mapping[int, bytes]) -> bytes:
         weight * int.from_bytes(share)
         for weight, share in zip(weights, shares.values(), strict=True)
     )
-    return (sum(terms) % PRIME).to_bytes(SECRET_BYTES)
+    return (sum(terms) % ORDER).to_bytes(SECRET_BYTES)
 
 
 def _evaluate(coefficients: list[int], at: int) -> int:
@@ -71,7 +67,7 @@ def _evaluate(coefficients: list[int], at: int) -> int:
     for coefficient in coefficients:
         # A step adds only the few bits of a share's number: reducing would cost more.
         value = value * at + coefficient
-    return value % PRIME
+    return value % ORDER
 
 
 @lru_cache(maxsize=16)
@@ -82,7 +78,32 @@ def _weights(numbers: tuple[int, ...]) -> tuple[int, ...]:
         above, below = 1, 1
         for other in numbers:
             if other != own:
-                above = above * other % PRIME
-                below = below * (other - own) % PRIME
-        found.append(above * pow(below, -1, PRIME) % PRIME)
+                above = above * other % ORDER
+                below = below * (other - own) % ORDER
+        found.append(above * pow(below, -1, ORDER) % ORDER)
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def dual_weights(count: int) -> tuple[int, ...]:
+    """Compute the weights that take every polynomial of low degree to zero.
+
+    Parameters
+    ----------
+    count : int
+        Number of shares.
+
+    Returns
+    -------
+    tuple of int
+        For each share a weight: values at 1, ..., count of a polynomial of degree at
+        most ``count - 2``, multiplied with these weights, add up to zero.
+    """
+    found = []
+    for own in range(1, count + 1):
+        below = 1
+        for other in range(1, count + 1):
+            if other != own:
+                below = below * (own - other) % ORDER
+        found.append(pow(below, -1, ORDER))
     return tuple(found)

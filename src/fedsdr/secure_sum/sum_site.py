@@ -17,18 +17,15 @@ from fedsdr.secure_sum.bindings import (
     shown_keys,
     survivors_message,
 )
+from fedsdr.secure_sum.dealing import opening
 from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import Identity, check_signature
 from fedsdr.secure_sum.masks import apply_masks
-from fedsdr.secure_sum.round_secrets import (
-    SECRET_BYTES,
-    PublicKeys,
-    RoundSecrets,
-    derive,
-    seal,
-    unseal,
-)
-from fedsdr.secure_sum.sharing import split
+from fedsdr.secure_sum.parcels import Dealt, Parcel, PostOffice
+from fedsdr.secure_sum.round_secrets import PublicKeys, RoundSecrets, derive
+
+#: Head of a site without a ledger.
+NO_LEDGER = bytes(32)
 
 
 class RoundStage(IntEnum):
@@ -36,9 +33,10 @@ class RoundStage(IntEnum):
 
     KEYS = 1
     SHARED = 2
-    MASKED = 3
-    CONFIRMED = 4
-    DONE = 5
+    RECEIVED = 3
+    MASKED = 4
+    CONFIRMED = 5
+    DONE = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -70,12 +68,25 @@ class SumSite:
     context: Context
     _secrets: RoundSecrets = field(default_factory=RoundSecrets, init=False, repr=False)
     _stage: RoundStage | None = field(default=None, init=False)
+    _own: PublicKeys | None = field(default=None, init=False)
     _keys: dict[str, PublicKeys] = field(default_factory=dict, init=False)
     _held: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _survivors: tuple[str, ...] = field(default=(), init=False)
+    _office: PostOffice = field(init=False, repr=False)
+    _dealt: Dealt = field(init=False, repr=False)
+    _opened: dict[tuple[str, bytes], bytes] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
-    def keys(self) -> PublicKeys:
-        """Sign the public keys of this round.
+    def keys(self, n_entries: int = 0, head: bytes = NO_LEDGER) -> PublicKeys:
+        """Sign the public keys of this round, and the state of the site's ledger.
+
+        Parameters
+        ----------
+        n_entries : int, default=0
+            Entries of the ledger.
+        head : bytes of length 32
+            Hash of the last of them.
 
         Returns
         -------
@@ -83,10 +94,11 @@ class SumSite:
             Signed.
         """
         self._expect(None)
-        public = self._secrets.public()
+        public = replace(self._secrets.public(), n_entries=n_entries, head=head)
         signature = self.identity.sign(keys_message(self.context, self.name, public))
+        self._own = replace(public, signature=signature)
         self._stage = RoundStage.KEYS
-        return replace(public, signature=signature)
+        return self._own
 
     def share(self, keys: Mapping[str, PublicKeys]) -> dict[str, bytes]:
         """Share the secrets among the sites that sent keys.
@@ -99,39 +111,104 @@ class SumSite:
         Returns
         -------
         dict of str to bytes
-            An encrypted box for each other site.
+            A parcel for each of them, see `fedsdr.secure_sum.parcels`.
         """
         self._expect(RoundStage.KEYS)
         self._enough(keys)
-        own = self._secrets.public()
-        if self.name not in keys or keys[self.name].content != own.content:
+        own = self._own
+        if own is None or self.name not in keys or keys[self.name] != own:
             raise Refusal("TAMPERED", "these are not the keys that this site sent")
         for site, public in keys.items():
             message = keys_message(self.context, site, public)
             check_signature(self.agreement.roster, site, public.signature, message)
+            if site != self.name:
+                public.check(site)
         ordered = dict(sorted(keys.items()))
-        threshold, count = self.agreement.threshold, len(keys)
-        seeds = split(self._secrets.seed, threshold, count)
-        masks = split(self._secrets.mask_secret, threshold, count)
-        boxes, own_shares, shown = {}, b"", shown_keys(ordered)
-        for peer, seed, mask in zip(ordered, seeds, masks, strict=True):
-            if peer == self.name:
-                own_shares = seed + mask
-                continue
-            info = self._box_info(self.name, peer, shown)
-            key = self._secrets.box_secret(ordered[peer], info)
-            boxes[peer] = seal(key, seed + mask, info)
-        self._keys, self._held = ordered, {self.name: own_shares}
+        office = PostOffice(self.agreement, self.context, ordered, shown_keys(ordered))
+        dealt = office.pack(self.identity, self.name, self._secrets.shared)
+        self._keys, self._office, self._dealt = ordered, office, dealt
+        self._held = {self.name: dealt.own}
         self._stage = RoundStage.SHARED
-        return boxes
+        return dealt.parcels
 
-    def mask(self, boxes: Mapping[str, bytes], values: ArrayLike) -> Ring:
-        """Mask this site's numbers.
+    def verify(self, boxes: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Check the parcels of other sites, before any mask is made.
 
         Parameters
         ----------
         boxes : mapping of str to bytes
-            Boxes from every other site that shared its secrets.
+            Parcels from every other site that shared its secrets.
+
+        Returns
+        -------
+        dict of str to bytes
+            Of every site whose shares are wrong, a signed complaint; empty bytes where
+            the parcel is not signed by that site, which need not be the site's fault.
+        """
+        self._expect(RoundStage.SHARED)
+        self._check_senders(boxes)
+        complaints = {}
+        for peer, box in boxes.items():
+            try:
+                parcel = self._office.check_sender(peer, self.name, box)
+            except Refusal:
+                complaints[peer] = b""
+                continue
+            try:
+                self._opened[peer, box] = self._open(peer, parcel)
+            except Refusal:
+                complaints[peer] = self._office.complain(self.identity, self.name, peer)
+        return complaints
+
+    def answer(self, complaints: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Show that parcels were right about which other sites have complained.
+
+        Parameters
+        ----------
+        complaints : mapping of str to bytes
+            Signed complaint of each of these sites.
+
+        Returns
+        -------
+        dict of str to bytes
+            For each of them the key of its box.
+        """
+        self._expect(RoundStage.SHARED)
+        return {
+            peer: self._office.answer(self._dealt, self.name, peer, signature)
+            for peer, signature in complaints.items()
+        }
+
+    def receive(self, boxes: Mapping[str, bytes]) -> tuple[str, ...]:
+        """Open the boxes of the other sites, before any number is computed.
+
+        Parameters
+        ----------
+        boxes : mapping of str to bytes
+            Parcels from every other site that shared its secrets.
+
+        Returns
+        -------
+        tuple of str
+            Sites that have shared their secrets with each other, this one included: a
+            `Refusal` if they are too few, or if a parcel is not the one that its sender
+            has made for this site in this round.
+        """
+        self._expect(RoundStage.SHARED)
+        self._enough([*boxes, self.name])
+        self._check_senders(boxes)
+        self._held.update(
+            {peer: self._opened_before(peer, box) for peer, box in boxes.items()}
+        )
+        self._opened.clear()
+        self._stage = RoundStage.RECEIVED
+        return tuple(sorted(self._held))
+
+    def mask(self, values: ArrayLike) -> Ring:
+        """Mask this site's numbers.
+
+        Parameters
+        ----------
         values : array-like of shape (n_values,)
             Numbers to add.
 
@@ -140,25 +217,14 @@ class SumSite:
         ndarray of uint64, shape (n_values, words)
             Numbers under a self mask and one mask per peer.
         """
-        self._expect(RoundStage.SHARED)
-        self._enough([*boxes, self.name])
-        if not set(boxes) <= set(self._keys) - {self.name}:
-            raise Refusal("PEERS", "a box comes from a site without keys")
-        held, shown = {}, shown_keys(self._keys)
-        for peer, box in boxes.items():
-            info = self._box_info(peer, self.name, shown)
-            key = self._secrets.box_secret(self._keys[peer], info)
-            held[peer] = unseal(key, box, info)
-            if len(held[peer]) != 2 * SECRET_BYTES:
-                raise Refusal("TAMPERED", "a box holds something else than shares")
+        self._expect(RoundStage.RECEIVED)
         ring = self.agreement.ring
         elements = ring.encode(values, len(self.agreement.sites))
-        pairs = self._pair_seeds(boxes)
+        pairs = self._pair_seeds(peer for peer in self._held if peer != self.name)
         own = derive(self._secrets.seed, self_info(self.context, self.name))
         later = [seed for peer, seed in pairs.items() if self.name < peer]
         earlier = [seed for peer, seed in pairs.items() if peer < self.name]
         apply_masks(elements, add=[own, *later], subtract=earlier)
-        self._held.update(held)
         self._stage = RoundStage.MASKED
         return elements
 
@@ -227,15 +293,13 @@ class SumSite:
         -------
         dict of str to bytes
             For each survivor a share of its self mask, for each lost site a share of
-            its pair key.
+            its pair key, each with its blind, by which everyone can check it.
         """
         self.check_signatures(signatures)
         self._stage = RoundStage.DONE
         return {
-            site: shares[:SECRET_BYTES]
-            if site in self._survivors
-            else shares[SECRET_BYTES:]
-            for site, shares in self._held.items()
+            site: opening(held, 0 if site in self._survivors else 1)
+            for site, held in self._held.items()
         }
 
     def check_signatures(self, signatures: Mapping[str, bytes]) -> None:
@@ -279,6 +343,17 @@ class SumSite:
             for peer in peers
         }
 
-    def _box_info(self, sender: str, receiver: str, shown: bytes) -> bytes:
-        # Bound to all keys: sites that received different keys cannot open the boxes.
-        return self.context.bind("box", sender, receiver, shown)
+    def _check_senders(self, boxes: Mapping[str, bytes]) -> None:
+        if not set(boxes) <= set(self._keys) - {self.name}:
+            raise Refusal("PEERS", "a box comes from a site without keys")
+
+    def _open(self, peer: str, parcel: Parcel) -> bytes:
+        secret = self._secrets.box_secret(parcel.ephemeral)
+        return self._office.unpack(peer, self.name, parcel, secret)
+
+    def _opened_before(self, peer: str, box: bytes) -> bytes:
+        found = self._opened.get((peer, box))
+        if found is None:
+            parcel = self._office.check_sender(peer, self.name, box)
+            found = self._open(peer, parcel)
+        return found

@@ -2,7 +2,7 @@
 
 import inspect
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from fedsdr.exceptions import InputError
+from fedsdr.spoken import escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -54,7 +55,13 @@ class CheckError(InputError):
         return "\n".join(f"{self.where}: {problem}" for problem in self.problems)
 
 
-def read_model(model: type[Model], path: Path, **given: Any) -> Model:
+def read_model(
+    model: type[Model],
+    path: Path,
+    *,
+    long_texts: Collection[str] | None = None,
+    **given: Any,
+) -> Model:
     """Read a TOML file into a model.
 
     Parameters
@@ -63,6 +70,10 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
         A pydantic model.
     path : Path
         Path of the file.
+    long_texts : collection of str or None, default=None
+        Keys whose text may have several lines; None for all of them. Other characters
+        that cannot be printed are refused everywhere: files come from other parties,
+        and a terminal obeys such characters.
     **given : object
         Fields that do not come from the file.
 
@@ -72,6 +83,17 @@ def read_model(model: type[Model], path: Path, **given: Any) -> Model:
         Validated model. A `CheckError` names every wrong key.
     """
     table = _read_toml(path)
+    hidden = [
+        f"{escaped(_key_text(place))}: has a character that cannot be printed, such as "
+        "one that a terminal obeys: remove it, and ask whoever sent you the file why "
+        "it is there"
+        for place, text in _texts(table)
+        if not _is_plain(
+            text, long=long_texts is None or _key_text(place) in long_texts
+        )
+    ]
+    if hidden:
+        raise CheckError(str(path), hidden)
     known = sorted(set(_keys(model)) - set(given))
     for key in given:
         if key in table:
@@ -93,6 +115,27 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise CheckError(str(path), ["is not UTF-8 text: save it as UTF-8"]) from None
     except tomllib.TOMLDecodeError as error:
         raise CheckError(str(path), [f"is not valid TOML: {error}"]) from None
+
+
+def _is_plain(text: str, *, long: bool) -> bool:
+    # Not splitlines, which also takes other control characters for ends of lines.
+    blanks = str.maketrans("\t\r\n", "   ")
+    return (text.translate(blanks) if long else text).isprintable()
+
+
+def _texts(
+    value: Any, place: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Find all texts of a file, keys included, with their places."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*place, key), key
+            yield from _texts(inner, (*place, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _texts(inner, (*place, i))
 
 
 def _explain(error: dict[str, Any], known: Sequence[str]) -> str:

@@ -151,7 +151,7 @@ class _Desk:
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()
-        self.add = SecureSum(self._watched, self.study, state, study_file.timeout)
+        self.add = SecureSum(self._watched, self.study, study_file.timeout, state)
 
     def describe(self, found: Result) -> Result:
         """Add what the study agreed on, and which sites stayed."""

@@ -8,28 +8,34 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import RULES as ALL_RULES
-from fedsdr.disclosure import Ledger, LedgerError, ReleaseGate, Violation
+from fedsdr.disclosure import LedgerError, PeerBook, ReleaseGate, Violation
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
-from fedsdr.protocols.secure.secure_site import (
+from fedsdr.protocols.secure.exact_sums import (
     check_diagonals,
     check_range,
     check_shapes,
-    fill_with_own_means,
     needs_powers,
 )
+from fedsdr.protocols.secure.secure_site import fill_with_own_means
 from fedsdr.questions import ColumnShapes, DiagonalsOf, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
 from fedsdr.study.preprocessing import ColumnProfile
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
+from fedsdr.study.stewardship import open_ledger
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.study_site import check_identity
 from fedsdr.study.value_summary import ValueSummary
 
-#: Rules that a dry run can judge; QUESTIONS depends on what will be asked.
-RULES = {code: words for code, words in ALL_RULES.items() if code != "QUESTIONS"}
+#: Rules that a dry run can judge; the others depend on what will be asked, and on the
+#: values of other sites.
+RULES = {
+    code: words
+    for code, words in ALL_RULES.items()
+    if code not in ("QUESTIONS", "FILLS")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +87,13 @@ def dry_run(site_file: str | Path) -> DryRun:
 
     Notes
     -----
-    Rules are checked for sums over all sites of the study. An existing ledger is read;
-    none is created.
+    Rules are checked for sums over all sites of the study. The ledger is read; none is
+    created.
     """
     site = read_site(site_file)
     study = site.read_study()
-    check_identity(site, study, Identity.load(site.at(site.identity)))
+    identity = Identity.load(site.at(site.identity))
+    check_identity(site, study, identity)
     data = SiteData(site, study)
     profile = data.profile()
     problems, summaries = profile.problems(), data.summaries()
@@ -99,9 +106,10 @@ def dry_run(site_file: str | Path) -> DryRun:
     fill_with_own_means(agreed, rows)
     violations: list[Violation] = []
     try:
-        ledger = Ledger(path if path.exists() else None)
+        ledger = open_ledger(site, identity)
         facts = agreed.observe(rows, ledger.fingerprint)
-        gate = ReleaseGate(site.read_policy(), ledger)
+        peers = PeerBook.read(site.at(site.peers))
+        gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
         violations = gate.review(agreed.first_release(), facts)
         # Bounded rows can always be added.
         if not violations and study.privacy is None:

@@ -10,6 +10,8 @@ from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum import Identity
 from fedsdr.simulate import Simulation, make_setting
+from fedsdr.study.site_file import read_site
+from fedsdr.study.stewardship import accept_partners, begin_ledger
 from fedsdr.study.templates import site_template, study_template
 
 COORDINATOR = "coordinator"
@@ -94,7 +96,7 @@ def simulate_example(
 
 
 def write_example(folder: Path, truth: Simulation) -> Example:
-    """Write all files of a study and generate the keys of its sites.
+    """Write all files of a study, with keys, ledgers and accepted partners.
 
     Parameters
     ----------
@@ -129,6 +131,10 @@ def write_example(folder: Path, truth: Simulation) -> Example:
     study_file.write_text(text, encoding="utf-8")
     for file in site_files.values():
         shutil.copyfile(study_file, file.with_name(study_file.name))
+        # All of them belong to whoever runs the example.
+        site = read_site(file)
+        begin_ledger(site)
+        accept_partners(site)
     return Example(study_file, site_files, truth)
 
 

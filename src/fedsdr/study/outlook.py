@@ -9,6 +9,7 @@ from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import (
+    OUTCOMES,
     AgreementOf,
     BlockOf,
     ColumnShapes,
@@ -30,7 +31,7 @@ USUAL_SELECTED = 10
 _TAKES_PART = "which sites take part, and a fixed code for each that does not"
 
 #: Messages of one secure sum.
-STAGES = ("keys", "shares", "masked", "confirm", "unmask")
+STAGES = ("keys", "shares", "verify", "masked", "confirm", "unmask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +119,13 @@ def count_rounds(study: StudyFile) -> int:
     Returns
     -------
     int
-        Number of messages for agreement, sums and result, with one profile; there are
+        Number of messages for agreement, sums and result, and for sums that sites open
+        themselves, with one profile; there are
         as many as it takes until the directions no longer change, mostly 2 to 10. The
         sum of remainders is only asked for where covariances differ.
     """
-    return 2 + len(STAGES) * len(statistics(study))
+    asked = statistics(study)
+    return 2 + len(STAGES) * len(asked) + sum(one in OUTCOMES for one in asked)
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
@@ -140,8 +143,8 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
     """
     agreed = study.to_study()
     n_sites = len(agreed.sites)
-    # One sealed box per other site, and one share of the secrets of every site.
-    items = {"boxes": n_sites - 1, "shares": n_sites}
+    # One sealed box and one share for every site; no complaints, if all are honest.
+    items = {"boxes": n_sites, "shares": n_sites, "complaints": 0, "unsigned": 0}
     found = []
     for statistic, n_values in statistics(study).items():
         sizes = {"n_values": n_values, "words": agreed.ring.words}
@@ -258,10 +261,14 @@ def seen_by_sites(study: StudyFile) -> list[str]:
     """
     lines = ["which sites take part, and their public keys"]
     if study.imputed:
-        lines.append("means of the columns whose gaps are filled")
+        lines.append(
+            "sums and numbers of values, over all sites, of the columns whose gaps are "
+            "filled, from which it computes their means itself"
+        )
     if study.model.method.scores == "normal":
         lines.append(
-            f"{N_CUTS} cuts of every column, and the normal scores beside them"
+            "the sums for the scores, as the coordinator sees them, from which it "
+            f"computes {N_CUTS} cuts of every column and the normal scores itself"
         )
     if study.to_study().terms.validation_fraction:
         lines.append("candidate directions")
@@ -285,7 +292,7 @@ def _kind(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> str:
 
 
 def _size(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> int:
-    if one.kind == "mapping" and one.items is not None:
+    if one.kind in ("mapping", "list") and one.items is not None:
         return items[one.name] * _size(one.items, sizes, items)
     lengths = [n if isinstance(n, int) else sizes[n] for n in one.shape]
     width = np.dtype(one.dtype).itemsize if one.kind == "array" else 1

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.preparation.column_steps import to_block
 from fedsdr.preparation.prepared_table import apply_plans
 from fedsdr.study.checked_files import CheckError
@@ -146,11 +146,14 @@ class Prepared:
         Numbers as float64, classes as text.
     profile : ColumnProfile
         Counts of rows and problems.
+    kept : ndarray of bool
+        Which rows of the batch were kept.
     """
 
     X: Matrix
     y: NDArray[Any]
     profile: ColumnProfile
+    kept: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,7 @@ class Preprocessor:
             if plan.used and plan.name in study.columns
         ]
         y = _response(read[study.target.name].values[kept], study.target)
-        return Prepared(np.column_stack(blocks), y, profile)
+        return Prepared(np.column_stack(blocks), y, profile, kept)
 
 
 def _response(values: NDArray[Any], target: Target) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -58,16 +57,11 @@ class PrivacyTable(BaseModel):
                 f"it bounds what one row can add: declare range for "
                 f"{', '.join(open_ended)}"
             )
-        ranges: list[Any] = []
-        for plan in plans:
-            # Indicators and truth values are 0 or 1.
-            one = plan.feature_range or (0.0, 1.0)
-            ranges += [one] * len(plan.features)
         return Privacy(
             epsilon=self.epsilon,
             delta=self.delta,
             radius=self.radius,
-            ranges=tuple(ranges),
+            ranges=tuple(r for column in columns.values() for r in column.ranges),
             response=target.plan(target.name).feature_range,
             classes=target.classes,
         )

@@ -6,14 +6,17 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
+from fedsdr.disclosure import ColumnOrigin
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
+from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
@@ -52,11 +55,7 @@ class SiteData:
         ColumnProfile
             Counts; problems are counted, not raised.
         """
-        used = [plan.name for plan in self._study.plans if plan.used]
-        profile = ColumnProfile.of(used)
-        for prepared in self._prepared():
-            profile.add(prepared.profile)
-        return profile
+        return self._scan()[0]
 
     def summaries(self) -> dict[str, ValueSummary]:
         """Summarize values for the site's own steward; see `value_summary`.
@@ -67,7 +66,7 @@ class SiteData:
             Columns of numbers, of as many rows as fit into the site's memory.
         """
         most = batch_rows(len(self._study.features), self._site.memory * MEBIBYTE)
-        rows = ((prepared.X, prepared.y) for prepared in self._prepared())
+        rows = ((prepared.X, prepared.y) for _, prepared in self._prepared())
         return summarize_values(self._study, rows, most)
 
     def rows(self, generator: np.random.Generator) -> Rows:
@@ -85,16 +84,16 @@ class SiteData:
             otherwise rows that are read again for every sum. If values do not fit the
             study, a `CheckError` names their columns and counts.
         """
-        profile = self.profile()
+        profile, origin = self._scan()
         profile.check(self._where)
         name, features = self._site.name, self._study.features
         memory = self._site.memory * MEBIBYTE
         if 8 * profile.n_kept * len(features) > memory:
-            return StreamedRows(self.read, generator, name, features, memory)
+            return StreamedRows(self.read, generator, name, features, memory, origin)
         batches = list(self.read())
         X = np.concatenate([X for X, _ in batches])
         y = np.concatenate([y for _, y in batches])
-        return MemoryRows(X, y, generator, name, features)
+        return MemoryRows(X, y, generator, name, features, origin)
 
     def read(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         """Read all rows, starting with the first one.
@@ -106,18 +105,27 @@ class SiteData:
         y : ndarray of shape (n_batch,)
             Responses.
         """
-        for prepared in self._prepared():
+        for _, prepared in self._prepared():
             if prepared.profile.n_kept:
                 # The source may have changed since the rows were first checked.
                 prepared.profile.check(self._where)
                 yield prepared.X, prepared.y
 
-    def _prepared(self) -> Iterator[Prepared]:
+    def _scan(self) -> tuple[ColumnProfile, ColumnOrigin]:
+        """Read all rows once: count problems, and recognise columns and rows."""
+        used = [plan.name for plan in self._study.plans if plan.used]
+        profile, reader = ColumnProfile.of(used), OriginReader(self._preprocessor)
+        for batch, prepared in self._prepared():
+            profile.add(prepared.profile)
+            reader.add(batch, prepared.kept)
+        return profile, reader.origin()
+
+    def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
         names = list(dict.fromkeys(self._preprocessor.sources.values()))
         width = max(len(names), len(self._study.features))
         size = batch_rows(width, self._site.memory * MEBIBYTE)
         for batch in self._source.batches(names, size):
-            yield self._preprocessor.prepare(batch)
+            yield batch, self._preprocessor.prepare(batch)
 
 
 def _check_columns(where: str, known: Sequence[str], wanted: dict[str, str]) -> None:

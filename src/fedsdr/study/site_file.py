@@ -34,6 +34,12 @@ class SiteFile(BaseModel):
         File for the result that the coordinator publishes.
     log : str, default="site.log"
         File for error messages, which stay at the site.
+    peers : str, default="peers.json"
+        File with the partners that the steward has accepted.
+    tls : str, default="tls.key"
+        File with the private key of the connection, see ``fedsdr site request``.
+    node : str, default="node"
+        Folder for the settings and logs of the site's node.
     memory : int, default=256
         Mebibytes that rows may take in memory; larger data are read again, batch by
         batch, for every sum.
@@ -53,6 +59,9 @@ class SiteFile(BaseModel):
     ledger: str = "ledger"
     result: str = "result.json"
     log: str = "site.log"
+    peers: str = "peers.json"
+    tls: str = "tls.key"
+    node: str = "node"
     memory: StrictInt = Field(default=256, ge=1)
     columns: dict[str, str] = Field(default_factory=dict)
     policy: dict[str, Any] = Field(default_factory=dict)

@@ -1,5 +1,6 @@
 """The columns of a study, as all sites declare them."""
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -78,7 +79,8 @@ class Variable(BaseModel):
     unit : str, default=""
         Unit of the numbers.
     range : tuple of two float or None, default=None
-        Lowest and highest number allowed, both included; None for any number.
+        Lowest and highest number allowed, both included; None for any number. Needed
+        where gaps are filled.
     levels : tuple of str, default=()
         All levels of a category.
     missing : {"refuse", "drop", "mean"} or None, default=None
@@ -191,6 +193,15 @@ class Covariate(Variable):
     def indicators(self) -> tuple[str, ...]:
         """Levels that become an indicator column."""
         return self.plan("column").indicators
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest value of each feature that the column becomes."""
+        plan = self.plan("column")
+        if self.type in ("number", "date"):
+            return (plan.feature_range or (-math.inf, math.inf),)
+        # Indicators and truth values are 0 or 1.
+        return ((0.0, 1.0),) * len(plan.features)
 
 
 class Target(Variable):

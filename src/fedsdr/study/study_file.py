@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -146,6 +147,17 @@ class StudyFile(BaseModel):
             )
         if self.privacy is not None:
             self._check_private()
+        open_ended = [
+            f"'{name}'"
+            for name in self.imputed
+            if not np.isfinite(self.columns[name].ranges).all()
+        ]
+        if open_ended:
+            raise InputError(
+                f"gaps of {', '.join(open_ended)} are filled with a mean, which sites "
+                "compare with the range of the column: declare range = [lowest, "
+                "highest] with two finite numbers, or use missing = 'refuse' or 'drop'"
+            )
         # Raises an error if the roster or the minimum cannot be used.
         self.to_study().agreement()
         return self
@@ -251,6 +263,7 @@ class StudyFile(BaseModel):
             self.sites.minimum,
             units=tuple(unit for _, unit in self._features()),
             imputed=self.imputed,
+            ranges=tuple(r for c in self.columns.values() for r in c.ranges),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
         )
         if self.privacy is None:
@@ -352,7 +365,7 @@ def read_study(path: str | Path) -> StudyFile:
     StudyFile
         Validated content. A `CheckError` names every wrong key and its correction.
     """
-    return read_model(StudyFile, Path(path))
+    return read_model(StudyFile, Path(path), long_texts=("purpose",))
 
 
 def _plain(value: Any) -> Any:

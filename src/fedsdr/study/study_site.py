@@ -8,18 +8,27 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.disclosure import Ledger, ReleaseGate
-from fedsdr.exceptions import InputError, Refusal, fixed_code
+from fedsdr.disclosure import Ledger, PeerBook, ReleaseGate
+from fedsdr.exceptions import Refusal, fixed_code
 from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.result import Result
 from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
+from fedsdr.spoken import escaped
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
+from fedsdr.study.stewardship import open_ledger
 from fedsdr.study.study_file import StudyFile
+
+#: What a site knows about a result, by whether its rows are in the sums.
+RECEIVED = {
+    True: "from the coordinator; this site signed the sums over these sites, and has "
+    "not repeated the computation",
+    False: "from the coordinator, unverified: this site took part in no sum of it",
+}
 
 
 class StudySite:
@@ -74,7 +83,8 @@ class StudySite:
         try:
             reply = self._party.handle(name, payload)
             if name == "secure.result" and self._writes:
-                result = read_message(payload, self._study)
+                took_part = self._party.took_part
+                result = read_message(payload, self._study, took_part=took_part)
                 result.to_json(self._site.at(self._site.result))
         except Exception as error:
             if self._writes:
@@ -105,11 +115,12 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     identity = Identity.load(site.at(site.identity))
     agreed = study.to_study()
     check_identity(site, study, identity)
-    ledger = Ledger() if rehearsal else open_ledger(site)
+    ledger = Ledger() if rehearsal else open_ledger(site, identity)
+    peers = None if rehearsal else PeerBook.read(site.at(site.peers))
     # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
-    gate = ReleaseGate(site.read_policy(), ledger)
+    gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
 
@@ -139,26 +150,9 @@ def check_identity(site: SiteFile, study: StudyFile, identity: Identity) -> None
         raise CheckError(str(site.at(site.identity)), [problem])
 
 
-def open_ledger(site: SiteFile) -> Ledger:
-    """Open a site's ledger.
-
-    Parameters
-    ----------
-    site : SiteFile
-        Site file, which names the ledger's file.
-
-    Returns
-    -------
-    Ledger
-        Ledger on disk; an empty one if the file does not exist.
-    """
-    path = site.at(site.ledger)
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{path} cannot be the ledger: name a file in a folder")
-    return Ledger(path)
-
-
-def read_message(payload: Payload, study: StudyFile) -> Result:
+def read_message(
+    payload: Payload, study: StudyFile, *, took_part: bool = False
+) -> Result:
     """Read a result that the coordinator published.
 
     Parameters
@@ -167,6 +161,8 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
         Content of the message "secure.result", checked against its schema.
     study : StudyFile
         The site's copy of the study.
+    took_part : bool, default=False
+        Whether the site has released moments over the sites that the result names.
 
     Returns
     -------
@@ -187,7 +183,7 @@ def read_message(payload: Payload, study: StudyFile) -> Result:
     return Result(
         feature_names=study.features,
         settings=settings,
-        provenance={**provenance(), "received": "from the coordinator"},
+        provenance={**provenance(), "received": RECEIVED[took_part]},
         stand_ins=_name_pairs(pairs, study.features),
         **found,
     )
@@ -223,7 +219,8 @@ def log_failure(path: Path, name: str, error: Exception) -> None:
     if code == "INTERNAL":
         text = "".join(traceback.format_exception(error))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    # Names come from other parties, and a steward reads the log on a terminal.
+    lines = "".join(f"    {escaped(line)}\n" for line in text.splitlines())
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "a", encoding="utf-8") as stream:
-        stream.write(f"{now} {name} {code}\n{lines}")
+        stream.write(f"{now} {escaped(name)} {code}\n{lines}")

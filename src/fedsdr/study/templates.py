@@ -65,6 +65,7 @@ name = {name}              # as in the roster
 study = {study}
 identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
 ledger = "ledger"          # record of every release: never delete it
+peers = "peers.json"       # accepted partners, see `fedsdr site peers`
 result = "result.json"     # file for the published result
 log = "site.log"           # error messages; they stay at the site
 memory = 256               # mebibytes for rows; larger data are read batch by batch
@@ -83,10 +84,12 @@ min_rows = 50
 min_slice_rows = 3
 min_level_rows = 3
 max_columns_per_row = 0.33 # or "unlimited"
+max_row_share = 0.5        # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
+# min_known_peers = 3      # accepted partners in every sum; by default all partners
 """
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fedsdr.disclosure import Ledger, LedgerError
+from fedsdr.disclosure import LedgerError
 from fedsdr.exceptions import InputError
 from fedsdr.normal_scores import same_scores
 from fedsdr.result import Result
+from fedsdr.secure_sum import Identity
 from fedsdr.study.site_file import read_site
+from fedsdr.study.stewardship import open_ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,10 @@ def verify_site(site_file: str | Path, result: Result) -> SiteRecord:
     except InputError:
         same = False
     try:
-        status = Ledger(site.at(site.ledger)).verify()
+        identity = Identity.load(site.at(site.identity))
+        status = open_ledger(site, identity).verify()
+    except InputError as error:
+        return SiteRecord(0, "", same, str(error))
     except LedgerError as error:
         return SiteRecord(0, "", same, f"the ledger is broken: {error}")
     problem = ""

@@ -145,6 +145,11 @@ class Stream:
         self._gaps = (columns, np.asarray(values, dtype=np.float64))
         self._scanned = None
 
+    @property
+    def fills(self) -> bool:
+        """Whether gaps are filled."""
+        return self._gaps is not None
+
     def score(self, scores: NormalScores | None) -> None:
         """Set the scores that columns are replaced by, once gaps have been filled.
 

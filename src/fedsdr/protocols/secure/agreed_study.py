@@ -4,11 +4,21 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
-from fedsdr.exceptions import InputError
+from fedsdr.exceptions import InputError, Refusal
 from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
-from fedsdr.questions import DiagonalsOf, MomentsOf, PrivateMoments, Question
+from fedsdr.questions import (
+    ColumnShapes,
+    DiagonalsOf,
+    GapTotals,
+    MomentsOf,
+    Outcomes,
+    PrivateMoments,
+    Question,
+)
 from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
@@ -40,6 +50,10 @@ class AgreedStudy:
         Unit of every column, where the study fixes units.
     imputed : tuple of str, default=()
         Columns whose gaps sites fill with the mean over all sites, asked for first.
+    ranges : tuple of (float, float), default=()
+        Lowest and highest value that each column was declared to have, infinite without
+        a declaration. A mean for gaps outside of its range is refused, and so is a sum
+        that varies more. They are part of `details`.
     details : str, default=""
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
@@ -54,6 +68,7 @@ class AgreedStudy:
     threshold: int | None = None
     units: tuple[str, ...] = ()
     imputed: tuple[str, ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
     details: str = ""
     ring: FixedPoint = field(default_factory=FixedPoint)
 
@@ -67,6 +82,8 @@ class AgreedStudy:
             raise InputError("the study names a column twice")
         if self.units and len(self.units) != len(self.columns):
             raise InputError("the study must name a unit for every column, or for none")
+        if self.ranges and len(self.ranges) != len(self.columns):
+            raise InputError("the study must have a range for every column, or none")
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
 
@@ -74,6 +91,11 @@ class AgreedStudy:
     def sites(self) -> tuple[str, ...]:
         """Names of all sites, sorted."""
         return tuple(sorted(self.roster))
+
+    @property
+    def public_keys(self) -> dict[str, str]:
+        """Public identity of every site, in hexadecimal, as ledgers record it."""
+        return {site: key.hex() for site, key in self.roster.items()}
 
     @property
     def variables(self) -> Variables:
@@ -119,6 +141,11 @@ class AgreedStudy:
         }
 
     @property
+    def widths(self) -> tuple[float, ...]:
+        """How wide the declared range of each column is; empty if none is declared."""
+        return tuple(high - low for low, high in self.ranges)
+
+    @property
     def spends(self) -> tuple[float, float] | None:
         """Epsilon and delta of the study; None if its sums have no noise."""
         privacy = self.terms.privacy
@@ -141,6 +168,34 @@ class AgreedStudy:
         """
         details = {**self.terms.to_payload(), "question": question.hex()}
         return subject_of(statistic, self.columns, self.target, details)
+
+    def fills(self, outcomes: Outcomes, question: Question[Any]) -> dict[str, float]:
+        """Compute the values for gaps that follow from a sum, and check their ranges.
+
+        Parameters
+        ----------
+        outcomes : Outcomes
+            Opened sums, this one included.
+        question : Question
+            Question that the sum answers.
+
+        Returns
+        -------
+        dict of str to float
+            Value of each filled column, in its units; empty if none follows from this
+            sum. A `Refusal` if one lies outside of the range that the study declares.
+        """
+        places = self.variables.filled_places
+        if not places or not isinstance(question, GapTotals | ColumnShapes):
+            return {}
+        powers = question.powers
+        units = 0 if powers is None else powers[list(places)]
+        values = np.ldexp(outcomes.fills(powers), units).tolist()
+        ranges = [self.ranges[j] for j in places if self.ranges]
+        for value, (low, high) in zip(values, ranges, strict=bool(ranges)):
+            if not low <= value <= high:
+                raise Refusal("TAMPERED", "a mean lies outside of the declared range")
+        return dict(zip(self.variables.filled, values, strict=True))
 
     def agreement(self) -> Agreement:
         """Describe the secure sums of this study.
@@ -173,6 +228,7 @@ class AgreedStudy:
             self.sites,
             asked.n_values,
             spends=self.spends,
+            keys=self.public_keys,
         )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
@@ -204,4 +260,8 @@ class AgreedStudy:
             validation_fraction=terms.validation_fraction,
             target=self.target,
             fingerprint=fingerprint,
+            max_candidates=terms.max_candidates,
+            parts=rows.parts_to_observe(terms),
+            origin=rows.origin,
+            scored=terms.scored,
         )

@@ -13,6 +13,11 @@ from fedsdr.exceptions import CODES
 from fedsdr.protocols.exchange import Failures, IncompleteError, Payload
 from fedsdr.protocols.secure.saved_sums import SumStore
 
+#: Codes of sites that have neither sent masked numbers nor recorded that they would.
+NOTHING_LEFT = frozenset(
+    {"DISCLOSURE", "MALFORMED", "ORDER", "PEERS", "TAMPERED", "TERMS"}
+)
+
 
 class BrokenRoundError(IncompleteError):
     """A sum needs the sites of an earlier one, which are not all there.
@@ -25,12 +30,21 @@ class BrokenRoundError(IncompleteError):
         Fixed code of each site.
     sites : tuple of str
         Sites of the first attempt, or of the earlier sum of the same statistic.
+    rounds : tuple of str, default=()
+        Rounds of the attempts, which stewards can void.
     """
 
-    def __init__(self, name: str, failures: Failures, sites: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        failures: Failures,
+        sites: tuple[str, ...],
+        rounds: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(name, failures)
-        self.args = (name, failures, sites)
+        self.args = (name, failures, sites, rounds)
         self.sites = sites
+        self.rounds = rounds
 
     def __str__(self) -> str:
         missing = ", ".join(
@@ -38,10 +52,16 @@ class BrokenRoundError(IncompleteError):
             for site, code in sorted(self.failures.items())
             if site in self.sites
         )
+        void = (
+            ". If one is gone for good, every steward can void what was begun, with "
+            "'fedsdr site void', and then you with 'fedsdr study void': "
+            f"{', '.join(self.rounds)}"
+        )
         return (
             f"masked numbers for {self.name}, or for another sum of its kind, have "
             f"left before, and their sites ({', '.join(self.sites)}) refuse a sum over "
             f"others. Missing now: {missing}. Bring all of them back, and resume"
+            f"{void if self.rounds else ''}"
         )
 
 
@@ -59,15 +79,21 @@ class Attempt:
         Statistic that is added.
     stamp : dict
         Study and question, saved with the sites.
+    round : str, default=""
+        Name of the round of this attempt.
     sites : tuple of str, default=()
         Sites of an earlier attempt; empty if there was none.
+    rounds : tuple of str, default=()
+        Rounds of earlier attempts in which masked numbers may have left.
     """
 
     state: SumStore
     name: str
     statistic: str
     stamp: Payload
+    round: str = ""
     sites: tuple[str, ...] = ()
+    rounds: tuple[str, ...] = ()
 
     def bind(self, sites: Iterable[str], failures: Failures) -> None:
         """Save with which sites the sum goes on, or refuse to go on with them.
@@ -86,5 +112,16 @@ class Attempt:
                 for site in self.sites
                 if site not in now
             }
-            raise BrokenRoundError(self.name, lost, self.sites)
-        self.state.save(self.name, {**self.stamp, "sites": list(now)})
+            raise BrokenRoundError(self.name, lost, self.sites, self.rounds)
+        self._save(now, (*self.rounds, self.round))
+
+    def forget(self) -> None:
+        """Forget the sites of an attempt in which no site has sent masked numbers."""
+        if self.rounds:
+            self._save(self.sites, self.rounds)
+        else:
+            self.state.forget(self.name)
+
+    def _save(self, sites: tuple[str, ...], rounds: tuple[str, ...]) -> None:
+        begun = {"sites": list(sites), "rounds": list(rounds)}
+        self.state.save(self.name, {**self.stamp, **begun})

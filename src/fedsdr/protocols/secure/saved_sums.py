@@ -1,5 +1,6 @@
 """Where a coordinator keeps finished sums, so that a study can be resumed."""
 
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +38,15 @@ class SumStore(Protocol):
             Content to save.
         """
 
+    def forget(self, name: str) -> None:
+        """Remove what was saved of a sum.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+
 
 class NotSaved:
     """Saves nothing: a study that is interrupted starts again."""
@@ -68,6 +78,16 @@ class NotSaved:
             Content to save.
         """
         del name, content
+
+    def forget(self, name: str) -> None:
+        """Forget nothing.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+        del name
 
 
 class SumFolder:
@@ -123,3 +143,44 @@ class SumFolder:
         ):
             file = self.path / f"{name}.round"
             write_atomically(file, encode(content), private=True)
+
+    def forget(self, name: str) -> None:
+        """Remove the file of a sum.
+
+        Parameters
+        ----------
+        name : str
+            Name of the sum.
+        """
+        (self.path / f"{name}.round").unlink(missing_ok=True)
+
+    def void(self, round_name: str) -> bool:
+        """Strike a round from the attempts at a sum, after stewards have voided it.
+
+        Parameters
+        ----------
+        round_name : str
+            Name of the round.
+
+        Returns
+        -------
+        bool
+            Whether the sum has no attempt left, so that other sites may be asked; an
+            `InputError` if there was no such attempt.
+        """
+        name = round_name.rpartition("-")[0]
+        saved = (
+            self.load(name) if re.fullmatch(r"[a-z]+(-[0-9a-f]{16}){2}", name) else None
+        )
+        begun = [] if saved is None or "values" in saved else saved.get("rounds", [])
+        if saved is None or round_name not in begun:
+            raise InputError(
+                f"no sum in {self.path} was begun and left unfinished in round "
+                f"{round_name}"
+            )
+        left = [one for one in begun if one != round_name]
+        if left:
+            self.save(name, {**saved, "rounds": left})
+        else:
+            self.forget(name)
+        return not left

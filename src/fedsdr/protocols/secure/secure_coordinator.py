@@ -5,26 +5,28 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
+from fedsdr.exceptions import InputError, SiteWarning, warn_user
 from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
-    Exchange,
-    Failures,
-    IncompleteError,
     Payload,
-    Payloads,
 )
-from fedsdr.protocols.secure.agreed_study import AgreedStudy
-from fedsdr.protocols.secure.attempts import Attempt
+from fedsdr.protocols.secure.asked_sites import AskedSites
+from fedsdr.protocols.secure.attempts import NOTHING_LEFT, Attempt
+from fedsdr.protocols.secure.disputes import Boxes, Disputes
+from fedsdr.protocols.secure.round_replies import (
+    addressed,
+    boxes_of,
+    check_counts,
+    shares_of,
+)
 from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
-from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
+    OUTCOMES,
     ColumnPowers,
     ColumnShapes,
     DiagonalsOf,
@@ -32,18 +34,18 @@ from fedsdr.questions import (
     MomentsOf,
     Question,
     Sum,
+    check_possible,
 )
 from fedsdr.secure_sum import Context, MaskedSum, PublicKeys
 from fedsdr.secure_sum.bindings import (
     keys_message,
     masked_message,
     parties,
+    shown_keys,
     survivors_message,
 )
-from fedsdr.secure_sum.fixed_point import Ring
 from fedsdr.secure_sum.identity import check_signature
-
-T = TypeVar("T")
+from fedsdr.secure_sum.parcels import PostOffice
 
 #: Statistics of which one comes first, without a request, if columns keep their units.
 FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name, DiagonalsOf.name)
@@ -51,13 +53,10 @@ FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name, DiagonalsOf.name)
 #: Statistics that count rows and sites, of which a study has one.
 COUNTING = (MomentsOf.name, DiagonalsOf.name)
 
-#: From a site and its reply, which fits the schema, to what it holds.
-Read = Callable[[str, Payload], T]
-
 
 @dataclass(slots=True, eq=False)
-class SecureSum:
-    """Adds over sites without seeing their terms, with five messages per sum.
+class SecureSum(AskedSites):
+    """Adds over sites without seeing their terms, with six messages per sum.
 
     Parameters
     ----------
@@ -65,11 +64,11 @@ class SecureSum:
         Sends messages to the sites.
     study : AgreedStudy
         Study that all parties have agreed on.
+    timeout : float, default=600.0
+        Seconds that a site may take for an answer.
     state : SumStore, optional
         Where finished sums are kept, so that an interrupted study goes on without
         asking the sites for anything twice.
-    timeout : float, default=600.0
-        Seconds that a site may take for an answer.
 
     Attributes
     ----------
@@ -85,12 +84,8 @@ class SecureSum:
     `SECURE`; a site whose reply does not fit is lost, with the code MALFORMED.
     """
 
-    exchange: Exchange
-    study: AgreedStudy
     state: SumStore = field(default_factory=NotSaved)
-    timeout: float = 600.0
     survivors: tuple[str, ...] = field(default=(), init=False)
-    failures: Failures = field(default_factory=dict, init=False)
     _flagged: bool = field(default=False, init=False, repr=False)
     _added: dict[str, tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False
@@ -138,10 +133,17 @@ class SecureSum:
         object
             Sum over the sites that stayed; an `IncompleteError` if they were too few.
         """
-        vector = self.add(question.name, question.request(), question.n_values)
-        return question.unpack(vector)
+        check = partial(check_possible, question, widths=self.study.widths)
+        request, size = question.request(), question.n_values
+        return question.unpack(self.add(question.name, request, size, check))
 
-    def add(self, statistic: str, request: Payload, n_values: int) -> Vector:
+    def add(
+        self,
+        statistic: str,
+        request: Payload,
+        n_values: int,
+        check: Callable[[Vector], None] | None = None,
+    ) -> Vector:
         """Add vectors of numbers over the sites.
 
         Parameters
@@ -152,6 +154,8 @@ class SecureSum:
             Content of the request, such as candidate directions.
         n_values : int
             Length of the sum.
+        check : callable, optional
+            Raises a `Refusal` for a sum that cannot be one; such a sum is not kept.
 
         Returns
         -------
@@ -165,6 +169,7 @@ class SecureSum:
         if saved is not None:
             self._check_saved(saved, question, n_values)
             attempt.sites = tuple(saved["sites"])
+            attempt.rounds = tuple(saved.get("rounds", ()))
         elif statistic in self._added:
             # Sites refuse another sum of the same statistic over other sites.
             attempt.sites = self._added[statistic]
@@ -173,12 +178,30 @@ class SecureSum:
             context = Context(
                 self.study.digest, f"{name}-{secrets.token_hex(8)}", question
             )
-            vector, survivors = self._run(context, attempt, request, n_values)
-            saved = {**stamp, "values": vector, "sites": list(survivors)}
+            attempt.round = context.round
+            vector, opened = self._run(context, attempt, request, n_values)
+            if check is not None:
+                check(vector)
+            saved = {**stamp, "values": vector, "sites": sorted(opened["masked"])}
+            if statistic in OUTCOMES:
+                saved["opened"] = {**opened, "request": request}
             self.state.save(name, saved)
+        if statistic in OUTCOMES:
+            self._show(statistic, saved)
         self._note_lost(statistic, tuple(saved["sites"]))
         self.survivors = self._added[statistic] = tuple(saved["sites"])
         return np.array(saved["values"])
+
+    def _show(self, statistic: str, saved: Payload) -> None:
+        """Let sites open a sum themselves, if values follow from it for all of them.
+
+        A site that has been lost for a while needs it too; those that do not answer at
+        all would be waited for once more.
+        """
+        opened = {**saved["opened"], "statistic": statistic}
+        silent = {site for site, code in self.failures.items() if code == "TIMEOUT"}
+        sites = {*saved["sites"], *(set(self.study.sites) - silent)}
+        self._exchange("secure.opened", dict.fromkeys(sorted(sites), opened), _unread)
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -239,7 +262,8 @@ class SecureSum:
 
     def _run(
         self, context: Context, attempt: Attempt, request: Payload, n_values: int
-    ) -> tuple[Vector, tuple[str, ...]]:
+    ) -> tuple[Vector, Payload]:
+        """Run a round; return the sum, and what every site can open it with."""
         agreement = self.study.agreement()
         statistic = attempt.statistic
         tag = {"round": context.round}
@@ -256,15 +280,12 @@ class SecureSum:
         boxes = self._ask(
             "secure.shares",
             dict.fromkeys(keys, shown),
-            partial(_boxes_of, set(keys)),
+            partial(boxes_of, set(keys)),
         )
-        attempt.bind(boxes, self.failures)
-        masked = self._ask(
-            "secure.masked",
-            {site: {**tag, "boxes": _addressed(boxes, site)} for site in boxes},
-            partial(self._masked_of, context),
-            n_values=n_values,
-        )
+        office = PostOffice(agreement, context, keys, shown_keys(keys))
+        boxes = self._verified(office, tag, boxes)
+        answers = self._masked(context, attempt, boxes, n_values)
+        masked = {site: reply["masked"] for site, reply in answers.items()}
         survivors = tuple(sorted(masked))
         attempt.bind(survivors, self.failures)
         seen = parties(keys, boxes, survivors)
@@ -280,99 +301,92 @@ class SecureSum:
         shares = self._ask(
             "secure.unmask",
             dict.fromkeys(signed, shown),
-            lambda _, reply: reply["shares"],
+            partial(shares_of, office, boxes, set(masked)),
         )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
         if statistic in COUNTING:
             check_counts(opened, len(survivors), rescaled="powers" in request)
-        return opened, survivors
+        return opened, {
+            **tag,
+            "keys": every_key,
+            "shared": sorted(boxes),
+            "masked": masked,
+            "signatures": {site: own["signature"] for site, own in answers.items()},
+            "confirmed": signed,
+            "shares": shares,
+        }
+
+    def _verified(self, office: PostOffice, tag: Payload, boxes: Boxes) -> Boxes:
+        """Let sites check each other's shares, and leave out those that have lied.
+
+        Nothing has left yet that masks would have to protect, so the round goes on with
+        the others.
+        """
+        self._blame(boxes, office.check_public(boxes))
+        reports = self._ask(
+            "secure.verify",
+            {site: {**tag, "boxes": addressed(boxes, site)} for site in boxes},
+            lambda _, reply: reply,
+        )
+        boxes = {site: boxes[site] for site in reports}
+        disputes = Disputes(office, boxes, reports)
+        asked = {
+            dealer: {**tag, "complaints": complaints}
+            for dealer, complaints in disputes.open_questions().items()
+        }
+        answers = (
+            self._exchange("secure.dispute", asked, lambda _, reply: reply["keys"])
+            if asked
+            else {}
+        )
+        silent = {site for site in asked if self.failures.get(site) == "TIMEOUT"}
+        self._blame(boxes, disputes.decide(answers, silent))
+        left = {site: own for site, own in boxes.items() if site not in silent}
+        self._enough("secure.verify", left)
+        return left
+
+    def _blame(self, boxes: Boxes, guilty: Mapping[str, str]) -> None:
+        """Leave sites out that have lied, and say so."""
+        for site, reason in guilty.items():
+            del boxes[site]
+            self.failures[site] = "TAMPERED"
+            warn_user(
+                f"{site} is left out of the sum: {reason}. Nothing had been added yet; "
+                "ask its steward",
+                SiteWarning,
+            )
+
+    def _masked(
+        self, context: Context, attempt: Attempt, boxes: Boxes, n_values: int
+    ) -> dict[str, Payload]:
+        """Ask for masked numbers; an attempt has begun once they may have left."""
+        attempt.bind(boxes, self.failures)
+        name, tag = "secure.masked", {"round": context.round}
+        payloads = {site: {**tag, "boxes": addressed(boxes, site)} for site in boxes}
+        replies, failures = self._send(name, payloads)
+        if not replies and set(failures.values()) <= NOTHING_LEFT:
+            attempt.forget()
+        read = partial(self._masked_of, context)
+        found = self._read(name, payloads, replies, read, n_values=n_values)
+        self._enough(name, found)
+        return found
 
     def _keys_of(self, context: Context, site: str, reply: Payload) -> PublicKeys:
         keys = PublicKeys(**reply)
         self._signed(site, reply, keys_message(context, site, keys))
+        keys.check(site)
         return keys
 
-    def _masked_of(self, context: Context, site: str, reply: Payload) -> Ring:
-        masked: Ring = reply["masked"]
-        self._signed(site, reply, masked_message(context, site, masked))
-        return masked
+    def _masked_of(self, context: Context, site: str, reply: Payload) -> Payload:
+        self._signed(site, reply, masked_message(context, site, reply["masked"]))
+        return reply
 
     def _signed(self, site: str, reply: Payload, message: bytes) -> bytes:
         signature: bytes = reply["signature"]
         check_signature(self.study.roster, site, signature, message)
         return signature
 
-    def _ask(
-        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
-    ) -> dict[str, T]:
-        """Exchange a message; some sites may fail, but not too many."""
-        found = self._exchange(name, payloads, read, **sizes)
-        if len(found) < self.study.agreed_threshold:
-            raise IncompleteError(name, dict(self.failures))
-        return found
-
-    def _exchange(
-        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
-    ) -> dict[str, T]:
-        """Exchange a message; a site whose reply does not fit counts as lost."""
-        sizes = {**self.study.sizes, **sizes}
-        # Most messages are one object for all sites, and are checked once.
-        for payload in {id(one): one for one in payloads.values()}.values():
-            SECURE.check(name, "request", payload, sizes)
-        replies, failures = self.exchange(name, payloads, self.timeout)
-        self.failures |= failures
-        found = {}
-        for site in sorted(replies.keys() & payloads.keys()):
-            try:
-                SECURE.check(name, "reply", replies[site], sizes)
-                found[site] = read(site, replies[site])
-            except Refusal as refusal:
-                self.failures[site] = refusal.code
-        return found
-
-
-def check_counts(values: Vector, n_sites: int, *, rescaled: bool = False) -> None:
-    """Check that moments count their own sites, and at least one row per site.
-
-    Parameters
-    ----------
-    values : ndarray
-        Packed summaries; the first is that of all rows.
-    n_sites : int
-        Number of sites in the sum.
-    rescaled : bool, default=False
-        Whether sites agreed on powers of two: those with numbers of another order then
-        contribute nothing.
-
-    Raises
-    ------
-    Refusal
-        "TAMPERED" if the counts are impossible for this number of sites.
-    InputError
-        If sites have numbers of another order.
-    """
-    rows, sites = values[0], values[1]
-    if rescaled and 0 <= sites < n_sites and sites == np.rint(sites):
-        raise InputError(
-            f"{n_sites - int(sites)} of {n_sites} sites hold columns with numbers of "
-            "another order than the others, which cannot be added: sites must use the "
-            "units of the study"
-        )
-    if sites != n_sites or rows < n_sites or rows != np.rint(rows):
-        raise Refusal("TAMPERED", "the sum does not count its own sites")
-
 
 def _unread(site: str, reply: Payload) -> None:
     """Take a reply that holds nothing."""
-
-
-def _boxes_of(names: set[str], site: str, reply: Payload) -> dict[str, bytes]:
-    boxes: dict[str, bytes] = reply["boxes"]
-    if set(boxes) != names - {site}:
-        raise Refusal("MALFORMED", "a box is missing")
-    return boxes
-
-
-def _addressed(boxes: Mapping[str, Mapping[str, bytes]], site: str) -> dict[str, bytes]:
-    return {peer: sent[site] for peer, sent in boxes.items() if site in sent}

@@ -4,15 +4,17 @@ from dataclasses import replace
 
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import ANY, FieldSpec, Schema, exchange
+from fedsdr.secure_sum.parcels import Parcel
 
 EVERYONE = "every site"
 COORDINATOR = "coordinator"
 
 BOTH = "coordinator, every site"
 
-#: A nonce of 12 bytes, two shares of 32, a tag of 16.
-BOX_BYTES = 92
 SHARE_BYTES = 32
+#: What shows a share to others: the share, and the number that blinds its commitment.
+OPENING_BYTES = 2 * SHARE_BYTES
+SIGNATURE_BYTES = 64
 
 BASES = FieldSpec(
     "bases",
@@ -53,8 +55,20 @@ ROUND = FieldSpec("round", "text", "name of the round, used once", EVERYONE)
 KEYS = (
     FieldSpec("mask_key", "bytes", "X25519 key of pairwise masks", BOTH, (32,)),
     FieldSpec("box_key", "bytes", "X25519 key of boxes", BOTH, (32,)),
+    FieldSpec("commitment", "bytes", "X25519 key of the seed of r_i", BOTH, (32,)),
     FieldSpec("commitment", "bytes", "SHA-256 of the seed of r_i", BOTH, (32,)),
+    FieldSpec("n_entries", "int", "number of entries in the site's ledger", BOTH),
+    FieldSpec("head", "bytes", "hash of its last entry", BOTH, (32,)),
     FieldSpec("signature", "bytes", "Ed25519, over keys, study and round", BOTH, (64,)),
+)
+
+
+EVERY_KEY = FieldSpec(
+    "keys",
+    "mapping",
+    "keys of every site that sent its keys",
+    EVERYONE,
+    items=FieldSpec("", "record", fields=KEYS),
 )
 
 
@@ -133,6 +147,55 @@ RESULT = (
     ),
 )
 
+#: What is asked for.
+QUESTION = (
+    FieldSpec(
+        "statistic",
+        "choice",
+        "statistic that is added",
+        EVERYONE,
+        choices=(
+            "powers",
+            "means",
+            "shapes",
+            "steps",
+            "moments",
+            "diagonals",
+            "block",
+            "columns",
+            "errors",
+            "spread",
+            "profile",
+            "remainder",
+            "agreement",
+            "private",
+        ),
+    ),
+    FieldSpec(
+        "request",
+        "record",
+        "powers of two that columns are divided by, if sites agreed on them; "
+        "cuts of each column for steps; means that gaps are filled with, if "
+        "the study fills gaps; points and scores, if it has scores; candidate "
+        "directions for errors; the columns of block and columns; for the second "
+        "stage the selected columns "
+        "with their scale, and for spread their pooled covariance, for "
+        "profile and remainder directions, with pooled coefficients and "
+        "covariance where sites use them, for agreement the directions, what "
+        "they explain, and the usual variance of every column; otherwise "
+        "nothing",
+        EVERYONE,
+        fields=(
+            FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
+            CUTS,
+            FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+            *SCORES,
+            replace(BASES, absent=True),
+            *PROFILE,
+        ),
+    ),
+)
+
 SECURE = Schema(
     *exchange(
         "secure.agree",
@@ -160,53 +223,7 @@ SECURE = Schema(
         "secure.keys",
         [
             ROUND,
-            FieldSpec(
-                "statistic",
-                "choice",
-                "statistic that is added",
-                EVERYONE,
-                choices=(
-                    "powers",
-                    "means",
-                    "shapes",
-                    "steps",
-                    "moments",
-                    "diagonals",
-                    "block",
-                    "columns",
-                    "errors",
-                    "spread",
-                    "profile",
-                    "remainder",
-                    "agreement",
-                    "private",
-                ),
-            ),
-            FieldSpec(
-                "request",
-                "record",
-                "powers of two that columns are divided by, if sites agreed on them; "
-                "cuts of each column for steps; means that gaps are filled with, if "
-                "the study fills gaps; points and scores, if it has scores; candidate "
-                "directions for errors; the columns of block and columns; for the "
-                "second stage the selected columns "
-                "with their scale, and for spread their pooled covariance, for "
-                "profile and remainder directions, with pooled coefficients and "
-                "covariance where sites use them, for agreement the directions, what "
-                "they explain, and the usual variance of every column; otherwise "
-                "nothing",
-                EVERYONE,
-                fields=(
-                    FieldSpec(
-                        "powers", "array", shape=("d",), dtype="<i8", absent=True
-                    ),
-                    CUTS,
-                    FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
-                    *SCORES,
-                    replace(BASES, absent=True),
-                    *PROFILE,
-                ),
-            ),
+            *QUESTION,
         ],
         KEYS,
     ),
@@ -214,21 +231,59 @@ SECURE = Schema(
         "secure.shares",
         [
             ROUND,
-            FieldSpec(
-                "keys",
-                "mapping",
-                "keys of every site that sent its keys",
-                EVERYONE,
-                items=FieldSpec("", "record", fields=KEYS),
-            ),
+            EVERY_KEY,
         ],
         [
             _by_site(
                 "boxes",
-                "for every other site, a share of the seed of r_i and one of the "
-                "private mask key, encrypted for that site",
-                "the other site; the coordinator forwards it encrypted",
-                BOX_BYTES,
+                "for every site, a share of the seed of r_i and one of the private "
+                "mask key, encrypted for that site, with commitments, a proof that all "
+                "shares open what was signed, and a signature",
+                "the proof: coordinator, the other site; the shares: the other site",
+                Parcel.SIZE,
+            )
+        ],
+    ),
+    *exchange(
+        "secure.verify",
+        [
+            ROUND,
+            _by_site("boxes", "from every other site", "the site alone", Parcel.SIZE),
+        ],
+        [
+            _by_site(
+                "complaints",
+                "signature that the shares of a site do not fit what it signed; empty, "
+                "if all sites are honest",
+                "coordinator, the other site",
+                SIGNATURE_BYTES,
+            ),
+            FieldSpec(
+                "unsigned",
+                "list",
+                "sites whose boxes arrived without their signature",
+                COORDINATOR,
+                items=FieldSpec("", "text"),
+            ),
+        ],
+    ),
+    *exchange(
+        "secure.dispute",
+        [
+            ROUND,
+            _by_site(
+                "complaints",
+                "signed complaints about this site; sent only if there are any",
+                "the site alone",
+                SIGNATURE_BYTES,
+            ),
+        ],
+        [
+            _by_site(
+                "keys",
+                "for each of these sites, the key of its box, which shows its shares",
+                COORDINATOR,
+                SHARE_BYTES,
             )
         ],
     ),
@@ -236,7 +291,7 @@ SECURE = Schema(
         "secure.masked",
         [
             ROUND,
-            _by_site("boxes", "from every other site", "the site alone", BOX_BYTES),
+            _by_site("boxes", "from every other site", "the site alone", Parcel.SIZE),
         ],
         [
             FieldSpec(
@@ -302,10 +357,43 @@ SECURE = Schema(
             _by_site(
                 "shares",
                 "for every survivor a share of the seed of its r_j, for every lost "
-                "site a share of its private mask key",
+                "site a share of its private mask key, each with the blind of its "
+                "commitment",
                 COORDINATOR,
-                SHARE_BYTES,
+                OPENING_BYTES,
             )
+        ],
+    ),
+    *exchange(
+        "secure.opened",
+        [
+            ROUND,
+            *QUESTION,
+            EVERY_KEY,
+            FieldSpec(
+                "shared",
+                "list",
+                "sites that shared their secrets",
+                EVERYONE,
+                items=FieldSpec("", "text"),
+            ),
+            FieldSpec(
+                "masked",
+                "mapping",
+                "masked numbers of every site in the sum, with which each site opens "
+                "the sum itself: sums from which values follow that sites compute with",
+                "every site, as noise; of the x_i it can read the sum",
+                items=FieldSpec("", "array", shape=("v", "words"), dtype="<u8"),
+            ),
+            _by_site("signatures", "of the masked numbers", EVERYONE, 64),
+            _by_site("confirmed", "signatures of which sites stayed", EVERYONE, 64),
+            FieldSpec(
+                "shares",
+                "mapping",
+                "shares from secure.unmask, by the site that gave them",
+                EVERYONE,
+                items=_by_site("", "", "", SHARE_BYTES),
+            ),
         ],
     ),
     *exchange("secure.result", RESULT),

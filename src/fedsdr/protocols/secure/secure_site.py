@@ -1,6 +1,7 @@
 """A site of the secure protocol: adds its sums under masks, and sends nothing else."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -8,27 +9,31 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.disclosure import OpenGate, Release, ReleaseGate
+from fedsdr.disclosure import LedgerError, OpenGate, Release, ReleaseGate
 from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
-from fedsdr.normal_scores import N_FACTS
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
+from fedsdr.protocols.secure.exact_sums import (
+    check_diagonals,
+    check_range,
+    check_shapes,
+    needs_powers,
+)
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
+    OUTCOMES,
     CandidateErrors,
     ColumnShapes,
     DiagonalsOf,
     MomentsOf,
+    Outcomes,
     Question,
     read_question,
 )
-from fedsdr.questions.many_columns import N_COUNTS
 from fedsdr.rows.site_rows import Rows
-from fedsdr.secure_sum import Context, FixedPoint, Identity, PublicKeys, SumSite
-
-# Relative precision that the sum of squares of a column must keep.
-PRECISION = 1e-12
+from fedsdr.secure_sum import Context, Identity, OpenedRound, PublicKeys, SumSite
+from fedsdr.secure_sum.fixed_point import Ring
 
 
 @dataclass(slots=True, eq=False)
@@ -61,15 +66,26 @@ class SecureSite:
     ----------
     result : dict or None
         Result that the coordinator has published.
+    took_part : bool
+        Whether this site has released moments of the study, over the sites that the
+        result names. Otherwise anybody could have made the result up.
 
     Notes
     -----
     The site sees public keys and boxes of other sites, candidate directions, which
-    sites stayed, and the result. It sends the replies of `SumSite`, under
-    "secure.keys", "secure.shares", "secure.masked", "secure.confirm" and
-    "secure.unmask", in this order and once per round; a new round ends an unfinished
-    one. A refusal leaves the state as it was, except that the round ends if an offer
-    cannot be recorded, or if the numbers are too large to be added.
+    sites stayed, the sums from which powers, values for gaps and scores follow, and the
+    result. It sends the replies of `SumSite`, under "secure.keys", "secure.shares",
+    "secure.verify", "secure.masked", "secure.confirm" and "secure.unmask", in this
+    order, and once per round those that change its state; a new round ends an
+    unfinished one.
+
+    Nothing is computed from rows before a round has come so far that its sum could be
+    released: a question is read against the terms and against earlier sums, keys and
+    boxes of enough sites have been authenticated, and rules and ledger permit the
+    release. What fails after that depends on rows: it has one code, INPUT, ends the
+    round, is entered in the ledger, and is limited by `Policy.max_failures`. Every
+    other refusal leaves the state as it was, except that the round ends if rules or
+    ledger forbid it.
     """
 
     def __init__(
@@ -87,11 +103,13 @@ class SecureSite:
             )
         self.name = name
         self.result: Payload | None = None
+        self.took_part = False
         self._study = study
         self._rows = rows
         self._identity = identity
         self._gate = gate
         self._agreement = study.agreement()
+        self._outcomes = Outcomes(study.variables.filled_places)
         self._agreed = False
         self._used: set[str] = set()
         self._round: _SiteRound | None = None
@@ -115,9 +133,12 @@ class SecureSite:
             "secure.agree": self._agree,
             "secure.keys": self._keys,
             "secure.shares": self._share,
+            "secure.verify": self._verify,
+            "secure.dispute": self._dispute,
             "secure.masked": self._mask,
             "secure.confirm": self._confirm,
             "secure.unmask": self._unmask,
+            "secure.opened": self._take_opened,
             "secure.result": self._publish,
         }
         SECURE.check(name, "request", payload, self._study.sizes)
@@ -150,23 +171,11 @@ class SecureSite:
             raise Refusal("ORDER", "secure.agree comes first")
         if name in self._used:
             raise Refusal("ORDER", "a round of this name has already been started")
-        places = self._study.variables.filled_places
-        asked = read_question(statistic, request, self._study.terms, places)
-        # Hashed as the coordinator does: sites that were asked different questions
-        # sign different keys, and cannot go on with each other.
-        question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
-        context = Context(self._study.digest, name, question)
+        asked, context = self._read(name, statistic, request)
+        asked = self._outcomes.settle(asked)
         party = SumSite(self.name, self._identity, self._agreement, context)
-        subject = self._study.subject(statistic, question)
-        release = Release(
-            self._study.digest,
-            statistic,
-            subject,
-            round=name,
-            n_questions=self._study.terms.n_questions(statistic),
-            spends=self._study.spends,
-        )
-        reply = asdict(party.keys())
+        release = self._release(asked, context)
+        reply = asdict(party.keys(*self._gate.head()))
         self._used.add(name)
         self._round = _SiteRound(party, release, asked)
         return reply
@@ -174,32 +183,62 @@ class SecureSite:
     def _share(self, payload: Payload) -> Payload:
         going = self._going(payload)
         keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
-        return {"boxes": going.party.share(keys)}
+        boxes = going.party.share(keys)
+        heads = {site: (own.n_entries, own.head.hex()) for site, own in keys.items()}
+        try:
+            self._gate.meet(going.release, heads)
+        except BaseException:
+            self._round = None
+            raise
+        return {"boxes": boxes}
+
+    def _verify(self, payload: Payload) -> Payload:
+        found = self._going(payload).party.verify(payload["boxes"])
+        return {
+            "complaints": {peer: signed for peer, signed in found.items() if signed},
+            "unsigned": sorted(peer for peer, signed in found.items() if not signed),
+        }
+
+    def _dispute(self, payload: Payload) -> Payload:
+        return {"keys": self._going(payload).party.answer(payload["complaints"])}
 
     def _mask(self, payload: Payload) -> Payload:
-        going, boxes = self._going(payload), payload["boxes"]
-        values = self._compute(going.question)
-        sites = tuple({*boxes, self.name})
-        release = replace(going.release, sites=sites, n_values=values.size)
-        self._gate.permit(release)
-        if not (np.abs(values) < self._study.ring.limit(len(self._study.sites))).all():
-            self._end_round(release)
-        masked = going.party.mask(boxes, values)
-        # Once this is sent, others can open a sum over some of these sites without us.
+        going = self._going(payload)
+        sites = going.party.receive(payload["boxes"])
+        release = replace(going.release, sites=sites)
         try:
-            self._gate.record(release, values, "offered")
+            self._gate.permit(release)
+            values, masked = self._answer(going, release)
         except BaseException:
             self._round = None
             raise
         going.release, going.values = release, values
         return {"masked": masked, "signature": going.party.sign_masked(masked)}
 
+    def _answer(self, going: _SiteRound, release: Release) -> tuple[Vector, Ring]:
+        """Compute, mask and record; whatever fails depends on rows, with one code."""
+        try:
+            values = self._compute(going.question)
+            masked = going.party.mask(values)
+            # Once this is sent, others can open a sum over some of these sites
+            # without us.
+            self._gate.record(release, values, "offered")
+        except LedgerError:
+            raise
+        except Exception as error:
+            self._gate.note_failure(release)
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"this site could not answer: {error!r}") from error
+        return values, masked
+
     def _compute(self, question: Question[Any]) -> Vector:
         values = question.pack(question.compute(self._rows))
         study = self._study
         rescaled = "powers" in question.request()
+        limit = study.ring.limit(len(study.sites))
         if isinstance(question, CandidateErrors):
-            if not (values < study.ring.limit(len(study.sites))).all():
+            if not (values < limit).all():
                 raise InputError(
                     "the errors of this site are too large to be added exactly: agree "
                     "on larger units for y"
@@ -214,6 +253,12 @@ class SecureSite:
             check_shapes(values, study.terms.n_features, len(study.sites), study.ring)
         elif isinstance(question, MomentsOf | DiagonalsOf):
             values = self._small_enough(values)
+        if not (np.abs(values) < limit).all():
+            # Zeros in their place would show the site by the difference of two sums.
+            raise InputError(
+                "the sums of this site are too large to be added exactly: look at the "
+                "units of its columns"
+            )
         return values
 
     def _small_enough(self, values: Vector) -> Vector:
@@ -234,20 +279,6 @@ class SecureSite:
         )
         return np.zeros_like(values)
 
-    def _end_round(self, release: Release) -> None:
-        """Refuse a question whose answer is too large to be added, and count it.
-
-        The coordinator chooses scales and directions, so the refusal tells it whether
-        values of this site are large. It must not be able to ask without end; and zeros
-        in their place would show the site by the difference of two sums.
-        """
-        self._round = None
-        self._gate.record(release, np.zeros(release.n_values), "offered")
-        raise InputError(
-            "the sums of this site are too large to be added exactly: look at the "
-            "units of its columns"
-        )
-
     def _confirm(self, payload: Payload) -> Payload:
         going = self._going(payload)
         if going.values is None:
@@ -261,46 +292,67 @@ class SecureSite:
         going = self._going(payload)
         return {"shares": going.party.unmask(payload["signatures"])}
 
+    def _take_opened(self, payload: Payload) -> Payload:
+        """Open a sum whose outcome sites compute with, and keep it."""
+        if not self._agreed:
+            raise Refusal("ORDER", "secure.agree comes first")
+        name, statistic = payload["round"], payload["statistic"]
+        asked, context = self._read(name, statistic, payload["request"])
+        if statistic not in OUTCOMES:
+            raise Refusal("MALFORMED", "nothing follows from such a sum")
+        opened = _read_opened(payload)
+        vector = opened.open(self._agreement, context, asked.n_values)
+        if self._outcomes.knows(asked, vector):
+            return {}
+        trial = self._outcomes.with_sum(self._outcomes.settle(asked), vector)
+        fills = self._study.fills(trial, asked)
+        sites = tuple(sorted(opened.masked))
+        release = replace(self._release(asked, context), sites=sites)
+        self._gate.pin(release, vector, fills)
+        self._outcomes = trial
+        return {}
+
     def _publish(self, payload: Payload) -> Payload:
         if not self._agreed:
             raise Refusal("ORDER", "secure.agree comes first")
+        released = self._gate.released_to(self._study.digest, MomentsOf.name)
+        named = tuple(sorted(payload.get("sites", ())))
+        if released and (named, payload["n_sites"]) != (released, len(released)):
+            raise Refusal("TAMPERED", "the result is said to be of other sites")
+        self.took_part = bool(released)
         self.result = payload
         return {}
+
+    def _read(
+        self, name: str, statistic: str, request: Mapping[str, Any]
+    ) -> tuple[Question[Any], Context]:
+        """Read a question, and digest it as the coordinator does.
+
+        Sites that were asked different questions sign different keys, and cannot go on
+        with each other.
+        """
+        places = self._study.variables.filled_places
+        asked = read_question(statistic, request, self._study.terms, places)
+        question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
+        return asked, Context(self._study.digest, name, question)
+
+    def _release(self, question: Question[Any], context: Context) -> Release:
+        return Release(
+            self._study.digest,
+            question.name,
+            self._study.subject(question.name, context.question),
+            n_values=question.n_values,
+            round=context.round,
+            n_questions=self._study.terms.n_questions(question.name),
+            spends=self._study.spends,
+            keys=self._study.public_keys,
+        )
 
     def _going(self, payload: Payload) -> _SiteRound:
         """Give the round that is going on, if the message belongs to it."""
         if self._round is None or payload["round"] != self._round.release.round:
             raise Refusal("ORDER", "the message belongs to another round")
         return self._round
-
-
-def needs_powers(rows: Rows, n_sites: int, ring: FixedPoint) -> bool:
-    """Return whether columns must be rescaled before their squares are added.
-
-    Parameters
-    ----------
-    rows : Rows
-        Rows of the site.
-    n_sites : int
-        Number of sites in the sum.
-    ring : FixedPoint
-        Ring in which numbers are added.
-
-    Returns
-    -------
-    bool
-        True if sums of squares would be too large or too small for the ring, or if the
-        columns are wide, see `ColumnSpread.is_wide`.
-    """
-    spread = rows.measured
-    if spread.is_wide:
-        return True
-    powers = spread.powers[spread.varies].astype(np.float64)
-    # The power is rounded: a factor of two, with a margin for sums of other numbers.
-    squares = rows.n_rows * 4.0**powers
-    floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
-    large = 4 * squares >= ring.limit(n_sites)
-    return bool((large | (squares < 4 * floor)).any())
 
 
 def fill_with_own_means(study: AgreedStudy, rows: Rows) -> None:
@@ -319,101 +371,14 @@ def fill_with_own_means(study: AgreedStudy, rows: Rows) -> None:
         rows.fill(places, sums / np.maximum(counts, 1.0))
 
 
-def check_range(
-    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
-) -> None:
-    """Check that no column is too large or too small for exact sums.
-
-    Parameters
-    ----------
-    values : ndarray
-        Packed summaries; the first is that of all rows.
-    n_features : int
-        Number of columns d.
-    n_sites : int
-        Number of sites in the sum.
-    ring : FixedPoint
-        Ring in which numbers are added.
-
-    Raises
-    ------
-    InputError
-        Naming the number of columns that need other units.
-    """
-    _check_limit(values, n_sites, ring)
-    size = n_features * (n_features + 1) // 2
-    triangle = values[4 : 4 + size]
-    starts = np.arange(n_features)
-    squares = triangle[starts * n_features - starts * (starts - 1) // 2]
-    floor = n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION
-    _check_floor(squares, floor)
-
-
-def check_diagonals(
-    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
-) -> None:
-    """Check that no column is too large or too small for exact sums.
-
-    Parameters
-    ----------
-    values : ndarray
-        Packed diagonals.
-    n_features : int
-        Number of columns d.
-    n_sites : int
-        Number of sites in the sum.
-    ring : FixedPoint
-        Ring in which numbers are added.
-
-    Raises
-    ------
-    InputError
-        Naming the number of columns that need other units.
-    """
-    _check_limit(values, n_sites, ring)
-    squares = values[N_COUNTS : N_COUNTS + n_features]
-    _check_floor(squares, n_sites * 2.0 ** (-ring.fraction_bits - 1) / PRECISION)
-
-
-def check_shapes(
-    values: Vector, n_features: int, n_sites: int, ring: FixedPoint
-) -> None:
-    """Check that no column is too large or too small for sums of shapes.
-
-    Parameters
-    ----------
-    values : ndarray
-        Packed description of the columns.
-    n_features : int
-        Number of columns d.
-    n_sites : int
-        Number of sites in the sum.
-    ring : FixedPoint
-        Ring in which numbers are added.
-
-    Raises
-    ------
-    InputError
-        Naming the number of columns that need other units.
-    """
-    _check_limit(values, n_sites, ring)
-    variances = values.reshape(-1, n_features)[N_FACTS - 1]
-    # Cuts are computed from a few digits of the variance.
-    _check_floor(variances, n_sites * 2.0 ** (-ring.fraction_bits - 1) / 1e-3)
-
-
-def _check_limit(values: Vector, n_sites: int, ring: FixedPoint) -> None:
-    if np.abs(values).max(initial=0.0) >= ring.limit(n_sites):
-        raise InputError(
-            "the sums of this site are too large to be added exactly: agree on larger "
-            "units for the columns with the largest numbers"
-        )
-
-
-def _check_floor(squares: Vector, floor: float) -> None:
-    small = int(((squares > 0.0) & (squares < floor)).sum())
-    if small:
-        raise InputError(
-            f"{small} column(s) vary too little to be added exactly: agree on smaller "
-            "units for the columns with the smallest numbers"
-        )
+def _read_opened(payload: Payload) -> OpenedRound:
+    """Read a finished round from a message that fits its schema."""
+    keys = {site: PublicKeys(**own) for site, own in payload["keys"].items()}
+    return OpenedRound(
+        keys,
+        tuple(payload["shared"]),
+        payload["masked"],
+        payload["signatures"],
+        payload["confirmed"],
+        payload["shares"],
+    )

@@ -13,6 +13,7 @@ from nvflare.apis.shareable import Shareable, make_reply
 from fedsdr.exceptions import InputError, Refusal, fixed_code
 from fedsdr.protocols.exchange import Party
 from fedsdr.protocols.wire import encode
+from fedsdr.spoken import escaped
 from fedsdr.transports.nvflare.envelope import pack_code, pack_reply, read_request
 from fedsdr.transports.nvflare.node_settings import SITE_FILE, TASK
 
@@ -84,7 +85,7 @@ class SiteExecutor(Executor):
         except Exception as error:
             code = fixed_code(error)
             # Not log_error: NVFLARE can send that to the server.
-            logger.warning("%s: %s, %s", name, code, describe(error))
+            logger.warning("%s: %s, %s", escaped(name), code, escaped(describe(error)))
             return pack_code(code)
 
 

@@ -1,4 +1,4 @@
-"""A node's kit: who may do what there, decided by files on the node's own machine."""
+"""The coordinator's kits, and who may do what at any node."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
-from fedsdr.transports.nvflare.node_settings import CONTROLLER, EXECUTOR
+from fedsdr.transports.nvflare.node_settings import CONTROLLER
 
 #: The one role that may start a study. NVFLARE's own list lets it upload code, which
 #: goes past the list of classes, and everything is allowed to its "project_admin".
@@ -45,27 +45,8 @@ SCHEDULE_COUNT = 100
 # is there, and NVFLARE would then wait for 2 seconds.
 JOIN_INTERVAL = 0.5
 
-# They send log files of a site to the server, and receive them there.
-LOG_COMPONENTS = ("site_log_streamer", "log_receiver")
-
-
-def secure_site(kit: Path) -> None:
-    """Let a site's node run our executor, for the lead, and nothing else.
-
-    Parameters
-    ----------
-    kit : Path
-        Folder that NVFLARE provisioned; its ``local`` files are written.
-    """
-    resources = _read_defaults(kit)
-    resources["class_list_enforcement_mode"] = "enforce"
-    resources["class_allow_list"] = [EXECUTOR]
-    resources["allow_log_streaming"] = False
-    resources["client"]["client_register_interval"] = JOIN_INTERVAL
-    resources["client"]["maint_msg_timeout"] = ANSWER_TIMEOUT
-    resources["client"]["engine_create_timeout"] = ANSWER_TIMEOUT
-    _write(kit, "resources.json", resources)
-    _write(kit, "authorization.json", PERMISSIONS)
+# It receives log files that sites send.
+LOG_COMPONENTS = ("log_receiver",)
 
 
 def secure_server(kit: Path) -> None:
@@ -113,32 +94,17 @@ def prepare_person(kit: Path) -> None:
     _write(kit, "resources.json", resources)
 
 
-def check_kit(kit: Path, *, server: bool) -> None:
-    """Refuse a folder that is not such a kit, or whose rules were loosened.
+def check_kit(kit: Path) -> None:
+    """Refuse a folder that is not the kit of the coordinator's node.
 
     Parameters
     ----------
     kit : Path
         Folder.
-    server : bool
-        Whether it must be the coordinator's, or else a site's.
     """
-    role = "server" if server else "client"
-    if not (kit / "startup" / f"fed_{role}.json").is_file():
-        owner = "the coordinator's" if server else "a site's"
-        raise InputError(f"{kit} is not {owner} kit: study provision makes them")
-    expected = CONTROLLER if server else EXECUTOR
-    resources = _read(kit, "resources.json")
-    enforced = resources.get("class_list_enforcement_mode") == "enforce"
-    if not enforced or resources.get("class_allow_list") != [expected]:
+    if not (kit / "startup" / "fed_server.json").is_file():
         raise InputError(
-            f"{kit / 'local' / 'resources.json'} does not restrict jobs to {expected}: "
-            "ask the coordinator for a new kit, or mend the file"
-        )
-    if _read(kit, "authorization.json") != PERMISSIONS:
-        raise InputError(
-            f"{kit / 'local' / 'authorization.json'} allows more than fedsdr needs: "
-            "ask the coordinator for a new kit, or mend the file"
+            f"{kit} is not the coordinator's kit: study provision makes it"
         )
 
 
@@ -148,7 +114,7 @@ def read_address(kit: Path) -> tuple[str, int]:
     Parameters
     ----------
     kit : Path
-        Of any node.
+        Of its node.
 
     Returns
     -------
@@ -157,31 +123,31 @@ def read_address(kit: Path) -> tuple[str, int]:
     port : int
         One for sites and analysts alike.
     """
-    for role in ("server", "client"):
-        file = kit / "startup" / f"fed_{role}.json"
-        if file.is_file():
-            target = json.loads(file.read_text())["servers"][0]["service"]["target"]
-            host, _, port = target.rpartition(":")
-            return host, int(port)
-    raise InputError(f"{kit} is not a node's kit: study provision makes them")
+    host, _, port = str(_read_server(kit)["service"]["target"]).rpartition(":")
+    return host, int(port)
 
 
-def read_site_name(kit: Path) -> str:
-    """Look up whose kit it is.
+def read_project(kit: Path) -> str:
+    """Look up what NVFLARE calls the study.
 
     Parameters
     ----------
     kit : Path
-        Of a site.
+        Of the coordinator's node.
 
     Returns
     -------
     str
-        Name of the site, as in its certificate.
+        `Network.project`.
     """
-    check_kit(kit, server=False)
-    content = json.loads((kit / "startup" / "fed_client.json").read_text())
-    return str(content["client"]["fqsn"])
+    return str(_read_server(kit)["name"])
+
+
+def _read_server(kit: Path) -> dict[str, Any]:
+    check_kit(kit)
+    content = json.loads((kit / "startup" / "fed_server.json").read_text())
+    server: dict[str, Any] = content["servers"][0]
+    return server
 
 
 def _read_defaults(kit: Path) -> dict[str, Any]:
@@ -200,10 +166,10 @@ def _read(kit: Path, name: str) -> dict[str, Any]:
         content = json.loads(file.read_text())
     except (OSError, ValueError):
         raise InputError(
-            f"{file} cannot be read: ask the coordinator for a new kit"
+            f"{file} cannot be read: provision again in another folder"
         ) from None
     if not isinstance(content, dict):
-        raise InputError(f"{file} is damaged: ask the coordinator for a new kit")
+        raise InputError(f"{file} is damaged: provision again in another folder")
     return content
 
 

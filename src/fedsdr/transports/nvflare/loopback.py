@@ -5,12 +5,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedsdr.secure_sum import Identity
+from fedsdr.study import read_site, read_study
+from fedsdr.transports.nvflare.enrolment import sign_request
+from fedsdr.transports.nvflare.launch import launch_server, launch_site
 from fedsdr.transports.nvflare.node_settings import SITE_FILE, STUDY_FILE, STUDY_FOLDER
 from fedsdr.transports.nvflare.ports import free_port
 from fedsdr.transports.nvflare.processes import Node, Nodes, nodes_together
 from fedsdr.transports.nvflare.progress import Snapshot, read_progress
 from fedsdr.transports.nvflare.provision import Kits, Network, provision
 from fedsdr.transports.nvflare.session import Session, open_session
+from fedsdr.transports.nvflare.site_kit import read_kit
+from fedsdr.transports.nvflare.site_request import make_request
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +64,8 @@ class Loopback:
             STUDY_FOLDER: str(self.state.resolve()),
         }
         log = self.folder / "coordinator.log"
-        return self.nodes.start(self.kits.server, variables, server=True, log=log)
+        launch = launch_server(self.kits.server)
+        return self.nodes.start(launch, variables, log=log)
 
     def start_site(self, name: str) -> Node:
         """Start a site's node.
@@ -73,9 +80,11 @@ class Loopback:
         Node
             Running, but perhaps not ready.
         """
-        variables = {SITE_FILE: str(self.site_files[name].resolve())}
+        file = self.site_files[name].resolve()
+        site, kit = read_site(file), read_kit(self.kits.site(name))
+        launch = launch_site(kit, site.at(site.tls), site.at(site.node))
         log = self.folder / f"{name}.log"
-        return self.nodes.start(self.kits.site(name), variables, log=log)
+        return self.nodes.start(launch, {SITE_FILE: str(file)}, log=log)
 
     @contextmanager
     def session(self, patience: float | None = None) -> Iterator[Session]:
@@ -105,6 +114,26 @@ class Loopback:
             None before it began.
         """
         return read_progress(self.state)
+
+
+def enrol(kits: Kits, study_file: Path, site_files: Mapping[str, Path]) -> None:
+    """Let every site ask for a certificate, and the coordinator sign.
+
+    Parameters
+    ----------
+    kits : Kits
+        Of the coordinator.
+    study_file : Path
+        Of the coordinator.
+    site_files : mapping of str to Path
+        Of each site; its TLS key is made beside it.
+    """
+    roster = read_study(study_file).to_study().roster
+    for file in site_files.values():
+        site = read_site(file)
+        identity = Identity.load(site.at(site.identity))
+        request = make_request(site.name, identity, site.at(site.tls))
+        sign_request(kits, request, roster)
 
 
 @contextmanager
@@ -141,6 +170,7 @@ def on_loopback(
     if people is not None:
         network = Network(name, sites, port=network.port, people=tuple(people))
     kits = provision(network, folder / "kits")
+    enrol(kits, study_file, site_files)
     with nodes_together() as nodes:
         here = Loopback(network, kits, nodes, study_file, site_files, folder)
         here.start_server()

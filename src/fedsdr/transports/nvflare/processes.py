@@ -13,16 +13,11 @@ from pathlib import Path
 
 import psutil
 
-from fedsdr.transports.nvflare.certificates import check_validity
 from fedsdr.transports.nvflare.interrupts import Interrupts
-from fedsdr.transports.nvflare.kits import (
-    check_kit,
-    read_address,
-    read_site_name,
-    secure_server,
-)
+from fedsdr.transports.nvflare.kits import read_address
+from fedsdr.transports.nvflare.launch import Launch
 from fedsdr.transports.nvflare.patience import read_patience
-from fedsdr.transports.nvflare.ports import check_port, listens
+from fedsdr.transports.nvflare.ports import listens
 
 #: In the environment of a node and of all processes that it starts.
 MARK = "FEDSDR_NODE"
@@ -50,6 +45,7 @@ VARIABLES = {
     "NVFLARE_CELL_WAIT_TIMEOUT": "60",
     "NVFLARE_NOTIFY_CP_MSG_TIMEOUT": "60",
     "PYTHONSAFEPATH": "1",
+    "MALLOC_ARENA_MAX": "4",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
@@ -115,19 +111,15 @@ class Node:
         self.process.wait()
 
 
-def start_node(
-    kit: Path, variables: Mapping[str, str], *, server: bool = False, log: Path
-) -> Node:
-    """Start the node of a kit.
+def start_node(launch: Launch, variables: Mapping[str, str], *, log: Path) -> Node:
+    """Start a node.
 
     Parameters
     ----------
-    kit : Path
-        Folder.
+    launch : Launch
+        What to run, and where.
     variables : mapping of str to str
         Files that the node is to use, see `fedsdr.transports.nvflare.node_settings`.
-    server : bool, default=False
-        Whether it is the coordinator's.
     log : Path
         File for what it says.
 
@@ -136,30 +128,21 @@ def start_node(
     Node
         Running, but perhaps not ready.
     """
-    kit = kit.resolve()
-    if server:
-        # Kits can be moved, and this one holds its own place.
-        secure_server(kit)
-    check_kit(kit, server=server)
-    check_validity(kit)
-    if server:
-        check_port(*read_address(kit))
     mark = secrets.token_hex(16)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = {**os.environ, **VARIABLES, "PATH": path, **variables, MARK: mark}
     with log.open("ab") as stream:
         begin = stream.tell()
         process = subprocess.Popen(
-            [*_leash(), "bash", str(kit / "startup" / "sub_start.sh"), "--once"],
-            cwd=kit,
+            [*_leash(), *launch.command],
+            cwd=launch.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    name = "the coordinator" if server else read_site_name(kit)
-    return Node(name, process, mark, log, begin)
+    return Node(launch.name, process, mark, log, begin)
 
 
 def _leash() -> list[str]:
@@ -234,24 +217,15 @@ class Nodes:
     running: list[Node] = field(default_factory=list)
     interrupts: Interrupts = field(default_factory=Interrupts)
 
-    def start(
-        self,
-        kit: Path,
-        variables: Mapping[str, str],
-        *,
-        server: bool = False,
-        log: Path,
-    ) -> Node:
+    def start(self, launch: Launch, variables: Mapping[str, str], *, log: Path) -> Node:
         """Start one more.
 
         Parameters
         ----------
-        kit : Path
-            Folder.
+        launch : Launch
+            What to run, and where.
         variables : mapping of str to str
             Files that the node is to use.
-        server : bool, default=False
-            Whether it is the coordinator's.
         log : Path
             File for what it says.
 
@@ -261,7 +235,7 @@ class Nodes:
             Also in `running`.
         """
         with self.interrupts.held():
-            node = start_node(kit, variables, server=server, log=log)
+            node = start_node(launch, variables, log=log)
             self.running.append(node)
         return node
 

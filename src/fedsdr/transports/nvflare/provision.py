@@ -1,4 +1,4 @@
-"""Kits with certificates for the coordinator, the analyst and every site."""
+"""An authority, and kits for the coordinator's node and its people."""
 
 import logging
 import re
@@ -17,11 +17,14 @@ from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
 from fedsdr.exceptions import InputError
-from fedsdr.transports.nvflare.kits import prepare_person, secure_server, secure_site
+from fedsdr.transports.nvflare.kits import prepare_person, secure_server
+from fedsdr.transports.nvflare.site_kit import SITE_NAME
 
 ANALYST = "analyst@coordinator.study"
 
-SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+#: In the folder of kits: the key that signs certificates.
+AUTHORITY = "authority"
+
 RESERVED = ("server", "localhost", "all")
 
 
@@ -108,7 +111,7 @@ class Kits:
         return self.folder / "people" / name
 
     def site(self, name: str) -> Path:
-        """Kit to hand to a site, over a channel that nobody else reads.
+        """Kit to hand to a site; nothing in it is secret.
 
         Parameters
         ----------
@@ -118,13 +121,13 @@ class Kits:
         Returns
         -------
         Path
-            Folder.
+            File, once the site's request is signed.
         """
-        return self.folder / "sites" / name
+        return self.folder / "sites" / f"{name}.kit"
 
 
 def provision(network: Network, folder: Path) -> Kits:
-    """Make certificates and kits.
+    """Make an authority, and the coordinator's own certificates and kits.
 
     Parameters
     ----------
@@ -136,13 +139,14 @@ def provision(network: Network, folder: Path) -> Kits:
     Returns
     -------
     Kits
-        One a node, with the rules of `fedsdr.transports.nvflare.kits`.
+        Of the coordinator's node and of people. Sites make their own keys, and get a
+        kit each from `fedsdr.transports.nvflare.enrolment.sign_request`.
 
     Notes
     -----
-    The coordinator makes the sites' TLS keys, and so knows them: they keep others out.
-    What protects sums from the coordinator are the identity keys that sites make
-    themselves, whose public halves are in the study's roster.
+    The authority can certify any key, so that TLS keeps others out and not the
+    coordinator. What protects sums from the coordinator are the identity keys that
+    sites make themselves, whose public halves are in the study's roster.
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(
@@ -158,13 +162,10 @@ def provision(network: Network, folder: Path) -> Kits:
         for name, _ in network.people:
             _move(made / name, kits.person(name))
             prepare_person(kits.person(name))
-        for site in network.sites:
-            _move(made / site, kits.site(site))
-            secure_site(kits.site(site))
         secure_server(kits.server)
-        # With the key that signs certificates, and all others.
-        _move(Path(scratch) / network.project / "state", folder / "authority")
-        for file in (folder / "authority").iterdir():
+        # With the key that signs certificates, those of the node and of people.
+        _move(Path(scratch) / network.project / "state", folder / AUTHORITY)
+        for file in (folder / AUTHORITY).iterdir():
             file.chmod(0o600)
     return kits
 
@@ -180,9 +181,6 @@ def _run(network: Network, scratch: Path) -> Path:
         "coordinator",
         {"fed_learn_port": network.port, "admin_port": network.port},
     )
-    for site in network.sites:
-        # Each an organisation of its own: rights "of the same organisation" are void.
-        project.add_client(site, f"site_{site.replace('-', '_')}", {})
     for name, role in network.people:
         project.add_admin(name, "coordinator", {"role": role})
     builders = [

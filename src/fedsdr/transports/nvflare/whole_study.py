@@ -12,7 +12,7 @@ from fedsdr.result import Result
 from fedsdr.study import read_study
 from fedsdr.study.conducting import CLAIM, JOURNAL
 from fedsdr.transports.nvflare.connection import SessionError
-from fedsdr.transports.nvflare.loopback import Loopback
+from fedsdr.transports.nvflare.loopback import Loopback, enrol
 from fedsdr.transports.nvflare.node_settings import RESULT_FILE
 from fedsdr.transports.nvflare.patience import read_patience
 from fedsdr.transports.nvflare.ports import free_port
@@ -109,6 +109,7 @@ class WholeStudy:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         network = Network(self._name, tuple(self._site_files), port=free_port())
         kits = provision(network, self._folder / "kits")
+        enrol(kits, self._study_file, self._site_files)
         with nodes_together() as self._nodes:
             here = Loopback(
                 network,

@@ -1,0 +1,92 @@
+"""Sites that a coordinator asks: who answers, whose reply fits, who is lost."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from fedsdr.exceptions import Refusal
+from fedsdr.protocols.exchange import (
+    Exchange,
+    Failures,
+    IncompleteError,
+    Payload,
+    Payloads,
+    Replies,
+)
+from fedsdr.protocols.secure.agreed_study import AgreedStudy
+from fedsdr.protocols.secure.secure_schema import SECURE
+
+T = TypeVar("T")
+
+#: From a site and its reply, which fits the schema, to what it holds.
+Read = Callable[[str, Payload], T]
+
+
+@dataclass(slots=True, eq=False)
+class AskedSites:
+    """Sends messages of the secure protocol, and reads replies that nobody vouches for.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Sends messages to the sites.
+    study : AgreedStudy
+        Study that all parties have agreed on.
+    timeout : float, default=600.0
+        Seconds that a site may take for an answer.
+
+    Attributes
+    ----------
+    failures : dict of str to str
+        Fixed code of every lost site, the last one if there are several.
+    """
+
+    exchange: Exchange
+    study: AgreedStudy
+    timeout: float = 600.0
+    failures: Failures = field(default_factory=dict, init=False)
+
+    def _ask(
+        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
+    ) -> dict[str, T]:
+        """Exchange a message; some sites may fail, but not too many."""
+        found = self._exchange(name, payloads, read, **sizes)
+        self._enough(name, found)
+        return found
+
+    def _enough(self, name: str, sites: Collection[str]) -> None:
+        if len(sites) < self.study.agreed_threshold:
+            raise IncompleteError(name, dict(self.failures))
+
+    def _exchange(
+        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
+    ) -> dict[str, T]:
+        """Exchange a message; a site whose reply does not fit counts as lost."""
+        replies, _ = self._send(name, payloads)
+        return self._read(name, payloads, replies, read, **sizes)
+
+    def _send(self, name: str, payloads: Payloads) -> tuple[Replies, Failures]:
+        # Most messages are one object for all sites, and are checked once.
+        for payload in {id(one): one for one in payloads.values()}.values():
+            SECURE.check(name, "request", payload, dict(self.study.sizes))
+        replies, failures = self.exchange(name, payloads, self.timeout)
+        self.failures |= failures
+        return replies, failures
+
+    def _read(
+        self,
+        name: str,
+        payloads: Payloads,
+        replies: Replies,
+        read: Read[T],
+        **sizes: int,
+    ) -> dict[str, T]:
+        sizes = {**self.study.sizes, **sizes}
+        found = {}
+        for site in sorted(replies.keys() & payloads.keys()):
+            try:
+                SECURE.check(name, "reply", replies[site], sizes)
+                found[site] = read(site, replies[site])
+            except Refusal as refusal:
+                self.failures[site] = refusal.code
+        return found

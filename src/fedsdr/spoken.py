@@ -1,0 +1,108 @@
+"""Text for people: without control characters, and digests in words to compare."""
+
+import hashlib
+
+#: Letters of words that can be said: consonants and vowels take
+#: turns, 4 bits a consonant and 2 bits a vowel, as in "proquints" (Wilkerson 2009).
+CONSONANTS = "bdfghjklmnprstvz"
+VOWELS = "aiou"
+
+#: Bytes of a word, and of the fingerprint of a key.
+WORD_BYTES = 2
+FINGERPRINT_BYTES = 16
+
+#: Words between two dots, so that nobody loses the place.
+GROUP = 4
+
+
+def escaped(text: str) -> str:
+    r"""Write characters that a terminal would obey, or that hide, as their codes.
+
+    Parameters
+    ----------
+    text : str
+        From another party, perhaps.
+
+    Returns
+    -------
+    str
+        The same text if all of it can be printed. Control characters, escape sequences,
+        line feeds, marks that change the direction of writing, and unusual blanks are
+        replaced by ``\x1b``, ``\u202e`` and so on.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def one_line(text: str) -> str:
+    """Write a text in one line.
+
+    Parameters
+    ----------
+    text : str
+        Of several lines, perhaps.
+
+    Returns
+    -------
+    str
+        With single blanks, and escaped: no line of it can pass for one of ours.
+    """
+    return escaped(" ".join(text.split()))
+
+
+def in_words(content: bytes | str) -> str:
+    """Write bytes as words that can be read to each other on the telephone.
+
+    Parameters
+    ----------
+    content : bytes or str
+        An even number of bytes; text is read as hexadecimal digits.
+
+    Returns
+    -------
+    str
+        One word of five letters for each two bytes, consonants and vowels in turns;
+        groups of four words are separated by a dot.
+
+    Notes
+    -----
+    Bits 15 to 12 of a word choose the first consonant, 11 and 10 the vowel after it,
+    and so on to bits 3 to 0. Different bytes give different words, and no word has to
+    be looked up in a list.
+    """
+    raw = bytes.fromhex(content) if isinstance(content, str) else content
+    words = [
+        _word(int.from_bytes(raw[i : i + WORD_BYTES], "big"))
+        for i in range(0, len(raw), WORD_BYTES)
+    ]
+    groups = [words[i : i + GROUP] for i in range(0, len(words), GROUP)]
+    return " . ".join(" ".join(group) for group in groups)
+
+
+def key_words(public: bytes | str) -> str:
+    """Write the fingerprint of a public key in words.
+
+    Parameters
+    ----------
+    public : bytes or str
+        The key, or its hexadecimal digits.
+
+    Returns
+    -------
+    str
+        Eight words, of the first 16 bytes of its SHA-256. Another key with the same
+        words takes 2^128 attempts.
+    """
+    raw = bytes.fromhex(public) if isinstance(public, str) else public
+    return in_words(hashlib.sha256(raw).digest()[:FINGERPRINT_BYTES])
+
+
+def _word(number: int) -> str:
+    return (
+        CONSONANTS[number >> 12 & 15]
+        + VOWELS[number >> 10 & 3]
+        + CONSONANTS[number >> 6 & 15]
+        + VOWELS[number >> 4 & 3]
+        + CONSONANTS[number & 15]
+    )

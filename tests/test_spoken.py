@@ -1,0 +1,58 @@
+"""Digests in words, and text without anything that a terminal obeys."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedsdr.spoken import CONSONANTS, VOWELS, escaped, in_words, key_words, one_line
+
+
+def read_words(text: str) -> bytes:
+    """Read words back into bytes."""
+    raw = b""
+    for word in text.replace(".", " ").split():
+        number = 0
+        for i, letter in enumerate(word):
+            letters, bits = (VOWELS, 2) if i % 2 else (CONSONANTS, 4)
+            number = number << bits | letters.index(letter)
+        raw += number.to_bytes(2, "big")
+    return raw
+
+
+@given(st.binary(max_size=64).filter(lambda raw: len(raw) % 2 == 0))
+def test_words_hold_every_bit(raw: bytes) -> None:
+    assert read_words(in_words(raw)) == raw
+    assert in_words(raw.hex()) == in_words(raw)
+
+
+def test_words_are_those_of_proquints() -> None:
+    # The example of the proposal: 127.0.0.1 is lusab-babad.
+    assert in_words(bytes([127, 0, 0, 1])) == "lusab babad"
+    assert len(in_words(bytes(32)).replace(" .", "").split()) == 16
+    assert len(key_words(bytes(32)).replace(" .", "").split()) == 8
+    assert key_words(bytes(32)) != key_words(bytes(31) + b"1")
+
+
+@given(st.text())
+def test_escaped_text_can_be_printed(text: str) -> None:
+    assert escaped(text).isprintable()
+    assert one_line(text).isprintable()
+    if text.isprintable():
+        assert escaped(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2Jdigest", r"\x1b[2Jdigest"),
+        ("a\u202eb", r"a\u202eb"),
+        ("a\nb", r"a\nb"),
+        ("\x9b31m", r"\x9b31m"),
+    ],
+)
+def test_what_a_terminal_obeys_is_shown_as_its_code(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_lines_cannot_pass_for_ours() -> None:
+    assert one_line("good\n\tdigest  0000") == "good digest 0000"

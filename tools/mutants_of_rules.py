@@ -1,0 +1,147 @@
+"""Defences by checks of sums, rules and ledgers, switched off."""
+
+from tools.mutant import (
+    BROKEN,
+    DIFFERENCING,
+    DISCLOSURE,
+    FUZZ,
+    NUMBERS,
+    QUESTIONS,
+    SECURE,
+    Edit,
+    Mutant,
+    off,
+)
+
+NUMBERS_SENT = tuple(
+    off(f"opened sums: {what}", f"{QUESTIONS}possible_sums.py", old, new, NUMBERS)
+    for what, old, new in (
+        (
+            "not checked at all",
+            "if not np.isfinite(vector).all():",
+            "return\n    if 0:",
+        ),
+        (
+            "kernels larger than covariances",
+            "if not _is_definite(scaled.scatter - scaled.between):",
+            "if False:",
+        ),
+        (
+            "kernels that are not semi-definite",
+            "if definite and not _is_definite(scaled.between):",
+            "if False:",
+        ),
+        (
+            "covariances that are not semi-definite",
+            "if not _is_definite(scaled.scatter):",
+            "if False:",
+        ),
+        ("negative variances", "if (squares < 0.0).any():", "if False:"),
+        (
+            "variances beyond declared ranges",
+            "if (np.sqrt(squares) > largest).any():",
+            "if False:",
+        ),
+        (
+            "linear sums larger than kernels",
+            "if not _is_definite(scaled.between - common):",
+            "if False:",
+        ),
+        (
+            "degrees of freedom beyond the rows",
+            "if not (-ROUNDING <= freedom <= rows and squared >= -ROUNDING):",
+            "if False:",
+        ),
+    )
+)
+
+LEDGER = (
+    off(
+        "rules are not consulted",
+        f"{DISCLOSURE}release_gate.py",
+        "        _refuse([*self._review_partners(release), *alone])\n",
+        "",
+        DIFFERENCING,
+    ),
+    off(
+        "the ledger is not consulted",
+        f"{DISCLOSURE}release_gate.py",
+        "*review_history(release, facts, self.policy, entries, fingerprint),",
+        "",
+        DIFFERENCING,
+    ),
+    off(
+        "the ledger: nothing is recorded",
+        f"{DISCLOSURE}release_gate.py",
+        "        self.ledger.append(\n",
+        "        (lambda *_, **__: None)(\n",
+        DIFFERENCING,
+    ),
+    # Of columns and of the response: either notices rows that have changed.
+    Mutant(
+        "the ledger: no fingerprints of columns",
+        (
+            Edit(
+                f"{DISCLOSURE}release_gate.py",
+                "columns=facts.prints or dict.fromkeys",
+                "columns=dict.fromkeys",
+            ),
+            Edit(
+                f"{DISCLOSURE}release_gate.py",
+                "            target=facts.target,\n",
+                '            target=dict.fromkeys(facts.target, ""),\n',
+            ),
+        ),
+        (DIFFERENCING,),
+    ),
+    off(
+        "the ledger: other sites are allowed",
+        f"{DISCLOSURE}differencing.py",
+        "        other_sites(release, policy, comparable(release, facts, counted)),\n",
+        "",
+        DIFFERENCING,
+    ),
+    off(
+        "the ledger: offers without a release do not count",
+        f"{DISCLOSURE}differencing.py",
+        'if entry.stage == "released" or entry.round_key not in closed:',
+        'if entry.stage == "released":',
+        BROKEN,
+        "tests/disclosure/test_differencing.py",
+    ),
+    off(
+        "the ledger: any number of questions",
+        f"{DISCLOSURE}differencing.py",
+        "        other_question(release, entries),\n",
+        "",
+        DIFFERENCING,
+    ),
+    off(
+        "the ledger: changed rows are allowed",
+        f"{DISCLOSURE}differencing.py",
+        "        changed_rows(facts, release, policy, related, fingerprint),\n",
+        "",
+        DIFFERENCING,
+    ),
+    off(
+        "a voided round goes on",
+        f"{DISCLOSURE}differencing.py",
+        "        going_on(release, voided),\n",
+        "",
+        BROKEN,
+    ),
+    off(
+        "voiding one round voids all",
+        f"{DISCLOSURE}differencing.py",
+        "if entry.round_key not in voided]",
+        "if not voided]",
+        BROKEN,
+    ),
+    off(
+        "messages are not compared with their schema at sites",
+        f"{SECURE}secure_site.py",
+        '        SECURE.check(name, "request", payload, self._study.sizes)\n',
+        "",
+        FUZZ,
+    ),
+)
