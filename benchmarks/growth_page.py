@@ -43,7 +43,7 @@ def write_page(ledger: Ledger, folder: Path) -> str:
         "![times](growth.png)",
         "",
     ]
-    for sweep in GROWING:
+    for sweep in measured(ledger.rows):
         lines += sweep_table(sweep, ledger.rows)
     lines += accuracy_table(ledger.rows)
     text = "\n".join(lines)
@@ -57,6 +57,15 @@ def of_sweep(sweep: str, rows: Rows) -> Rows:
     grows = GROWING[sweep][0]
     others = [name for name in USUAL if name != grows]
     return [row for row in rows if all(row[name] == USUAL[name] for name in others)]
+
+
+def measured(rows: Rows) -> list[str]:
+    """Return the sweeps of which some fit has ended."""
+    return [
+        sweep
+        for sweep in GROWING
+        if any(row["stopped"] == "0" for row in of_sweep(sweep, rows))
+    ]
 
 
 def sweep_table(sweep: str, rows: Rows) -> list[str]:
@@ -113,13 +122,18 @@ def accuracy_table(rows: Rows) -> list[str]:
 
 def draw_times(rows: Rows, path: Path) -> None:
     """Draw seconds against the size of every sweep, on logarithmic axes."""
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
-    panels = np.ravel(figure.subplots(2, 2))
+    sweeps = measured(rows)
+    columns = min(2, len(sweeps))
+    height = -(-len(sweeps) // columns)
+    figure = Figure(figsize=(5.5 * columns, 3.75 * height), layout="constrained")
+    panels = np.ravel(figure.subplots(height, columns, squeeze=False))
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    for panel, sweep in zip(panels, GROWING, strict=True):
+    for panel, sweep in zip(panels, sweeps, strict=False):
         _draw_sweep(panel, sweep, of_sweep(sweep, rows), systems)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2 * columns, frameon=False
+    )
     figure.savefig(path, dpi=DPI, metadata=plain_metadata(path))
 
 

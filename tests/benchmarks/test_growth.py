@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.growth import cases, fit, is_out_of_reach
-from benchmarks.growth_page import exponent, of_sweep, sweep_table
+from benchmarks.growth_page import draw_times, exponent, of_sweep, sweep_table
 from benchmarks.growth_systems import Case, draw
 
 
@@ -41,6 +41,11 @@ def test_a_sweep_has_the_rows_in_which_nothing_else_changes() -> None:
     rows = [row(d, 1.0) for d in (200, 500)]
     assert len(of_sweep("variables", rows)) == 2
     assert len(of_sweep("rows", rows)) == 1
+
+
+def test_sweeps_that_were_not_measured_are_not_drawn(tmp_path) -> None:
+    draw_times([row(500, 1.0), row(1_000, 2.0)], tmp_path / "times.png")
+    assert (tmp_path / "times.png").stat().st_size > 1_000
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
