@@ -73,6 +73,19 @@ def explained_by(sites: list[Summary], basis: np.ndarray) -> float:
     )
 
 
+def worth_of(sites: list[Summary], basis: np.ndarray) -> float:
+    """Return what directions maximise: a likelihood if there is one of them."""
+    if basis.shape[1] > 1:
+        return explained_by(sites, basis)
+    value = 0.0
+    for one in sites:
+        share = explained_by([one], basis) / one.n_rows
+        noise = one.freedom / (one.n_rows - 1)
+        value -= one.n_rows * np.log1p(-max(share - noise, 0.0))
+        value += one.n_rows * min(share, noise)
+    return float(value)
+
+
 def quadratic(matrix: np.ndarray, step: np.ndarray) -> float:
     """Return the quadratic form of a step, its first direction first."""
     return float(step.T.ravel() @ matrix @ step.T.ravel())
@@ -93,11 +106,14 @@ def test_value_and_score_are_the_function_and_half_its_gradient(
     total = profiles[0] + profiles[1] + profiles[2]
     value = explained_by(summaries, basis)
     assert total.explained == pytest.approx(value, rel=1e-12)
+    worth = worth_of(summaries, basis)
+    assert total.worth == pytest.approx(worth, rel=1e-12)
+    assert (total.worth == pytest.approx(value)) == (n_directions > 1)
     for place in range(basis.size):
         step = np.zeros(basis.size)
         step[place] = 1e-5
         step = step.reshape(n_directions, 5).T
-        ahead, behind = (explained_by(summaries, basis + s * step) for s in (1, -1))
+        ahead, behind = (worth_of(summaries, basis + s * step) for s in (1, -1))
         slope = (ahead - behind) / 2e-5
         assert 2 * total.score[place] == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
@@ -360,9 +376,9 @@ def test_a_target_replaces_the_covariance() -> None:
 
 def test_own_coefficients_alone_are_no_mixture() -> None:
     site = draw_site(8, 80, 3)
-    basis = np.eye(3)[:, :1]
+    basis = np.eye(3)[:, :2]
     plain = profile_of(*site, Smooth(), False, basis)
-    common = Common(1.0, np.ones((1, 12)), 1000)
+    common = Common(1.0, np.ones((2, 12)), 1000)
     mixed = profile_of(*site, Smooth(), False, basis, common)
     for one in fields(plain):
         np.testing.assert_allclose(

@@ -6,7 +6,9 @@ The directions B maximise what all sites explain together,
 
 in small sums over the selected variables (`fedsdr.summaries.profile`). Where all
 covariances are equal this is sliced inverse regression; where they are not, every site
-still explains its own rows, and no direction appears that nobody put there.
+still explains its own rows, and no direction appears that nobody put there. A single
+direction maximises what is explained on the scale of a likelihood
+(`fedsdr.summaries.site_weight`).
 """
 
 from collections.abc import Callable
@@ -184,7 +186,7 @@ class SiteLikelihood:
     ) -> Asking[tuple[Matrix, Profile, bool, DimensionTest]]:
         """Improve directions by Newton's method, and test the last one.
 
-        Steps end where one explains less than the directions before it, which are
+        Steps end where one is worth less than the directions before it, which are
         then kept: directions that noise explains have no curvature to steer by, and
         steps among them would multiply rounding errors.
         """
@@ -193,7 +195,7 @@ class SiteLikelihood:
         for step in range(n_steps):
             basis = _last_apart(basis, known, self.part.sigma)
             profile = yield from self._mixed_profile(basis)
-            if best is not None and profile.explained <= best[1].explained:
+            if best is not None and profile.worth <= best[1].worth:
                 break
             best = basis, profile
             settled = _score_size(profile) < ENOUGH
@@ -274,6 +276,7 @@ class SiteLikelihood:
             kernel=mix(profile.kernel, pooled.kernel),
             scatter=mix(profile.scatter, pooled.scatter),
             explained=own * profile.explained + (1.0 - own) * pooled.explained,
+            worth=own * profile.worth + (1.0 - own) * pooled.explained,
         )
 
 

@@ -232,7 +232,7 @@ class ProfileOf(Question[Profile]):
 
     @property
     def n_values(self) -> int:
-        """Number of values: four triangles, a vector and eight numbers."""
+        """Number of values: four triangles, a vector and nine numbers."""
         return self.length(*self.basis.shape)
 
     @staticmethod
@@ -302,6 +302,7 @@ class ProfileOf(Question[Profile]):
                 value.scatter[small],
                 [
                     value.explained,
+                    value.worth,
                     value.beyond,
                     value.beyond_floor,
                     value.beyond_freedom,

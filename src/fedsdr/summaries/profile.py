@@ -20,13 +20,14 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.rank_functions import RankPolynomials
+from fedsdr.summaries.site_weight import value_and_weight
 from fedsdr.summaries.slicing import Weights
 
 #: Batches of rows, centred and scaled, each with the values of the functions of y.
 Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 
 #: Numbers of a profile beside its vectors and matrices.
-N_NUMBERS = 8
+N_NUMBERS = 9
 
 # Directions whose covariance at a site is closer to singular than this are not used.
 SINGULAR = 1e-10
@@ -89,6 +90,10 @@ class Profile:
         Sums of :math:`n_i T_i` and :math:`n_i S_i` of what B does not explain.
     explained : float
         Sum of :math:`n_i \mathrm{tr}[(B' S_i B)^{-1} B' T_i B]`.
+    worth : float
+        What the directions maximise: the same, but for one direction with each site's
+        own covariance, where a site has the value, and curvature, score and noise have
+        the weight, of `value_and_weight`.
     beyond, beyond_floor : float
         What the last direction explains after smooth curves of the other ones have
         been taken out of x and y, and what it would explain on average as noise.
@@ -106,6 +111,7 @@ class Profile:
     kernel: Matrix
     scatter: Matrix
     explained: float
+    worth: float
     beyond: float
     beyond_floor: float
     beyond_freedom: float
@@ -243,13 +249,17 @@ def profile(
     noise = _residual_scatter(
         found.coefficients, common, n_rows, spread, seen, np.asarray(overlap)
     )
+    value, weight = found.explained / n_rows, 1.0
+    if n_directions == 1 and common is None and target is None:
+        value, weight = value_and_weight(value, float(np.trace(overlap)) / (n_rows - 1))
     return Profile(
-        found.curvature,
-        found.score,
-        _kronecker(noise, sigma),
+        weight * found.curvature,
+        weight * found.score,
+        weight**2 * _kronecker(noise, sigma),
         found.kernel,
         found.scatter,
         found.explained,
+        n_rows * value,
         *_beyond(reduced, batches, np.asarray(overlap)),
         *_share_moments(by_itself, np.trace(overlap), n_rows, n_directions),
     )
