@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.alarms import (
@@ -23,8 +22,6 @@ from fedsdr.summaries.summary import Summary
 # Covariances whose distance, relative to that of sampling, is up to the first number
 # are taken as equal, from the second on as different.
 EQUAL, DIFFERENT = 1.15, 1.5
-# Probability that a given noise variable stays if covariances differ.
-NOISE_LEVEL = 0.01
 # Variables that are looked at again beside known directions.
 MOST_MISSED = 10
 
@@ -73,7 +70,7 @@ def estimate_by_site(
     differ = _distance(spread)
     shrinkage = shrinkage_for(differ)
     # What the first stage selects is right if covariances are equal.
-    level = NOISE_LEVEL ** (1.0 - 2.0 * shrinkage) if prune else 1.0
+    doubt = 1.0 - 2.0 * shrinkage if prune else 0.0
     left = min(MOST_PROFILES, MOST_STEPS * limit)
 
     def fit_on(chosen: Index, most: int) -> Asking[tuple[SiteFit, Matrix, Index, int]]:
@@ -85,7 +82,7 @@ def estimate_by_site(
             shrinkage,
         )
         found = yield from stage.fit(n_directions, limit, most)
-        return found, *drop_noise(found, level), stage.n_asked
+        return found, *drop_noise(found, doubt), stage.n_asked
 
     fit, basis, kept, n_asked = yield from fit_on(support, left)
     if prune and differ > DIFFERENT and left - n_asked >= limit:
@@ -228,15 +225,15 @@ def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:
     )
 
 
-def drop_noise(fit: SiteFit, level: float) -> tuple[Matrix, np.ndarray]:
-    """Drop variables whose coefficients cannot be told from noise, weakest first.
+def drop_noise(fit: SiteFit, doubt: float = 1.0) -> tuple[Matrix, np.ndarray]:
+    r"""Drop variables that are more likely to be noise, weakest first.
 
     Parameters
     ----------
     fit : SiteFit
         Directions and sums at them.
-    level : float
-        Probability that a given noise variable is kept.
+    doubt : float, default=1.0
+        Factor of the charge of a variable; with 0 all are kept.
 
     Returns
     -------
@@ -244,14 +241,23 @@ def drop_noise(fit: SiteFit, level: float) -> tuple[Matrix, np.ndarray]:
         Directions, estimated again without the dropped variables.
     kept : ndarray of int
         Indices of the variables that are left, at least K.
+
+    Notes
+    -----
+    A variable stays if its Wald statistic exceeds :math:`\log g + 2K`, with g the mean
+    statistic of all variables that are left, at least 2. If coefficients that are not
+    zero are normal, with g times the variance of their errors, the logarithm is the
+    charge at which one of them is as likely as noise; and Akaike's criterion charges 2
+    for each of K coefficients. So a variable that is weak beside strong ones needs much
+    evidence, and one that is weak like all others little.
     """
     s, k = fit.basis.shape
     kept = np.arange(s)
-    threshold = float(chdtri(k, level))
     while True:
         basis, strengths = _restricted(fit, kept)
         weakest = int(np.argmin(strengths))
-        if kept.size <= k or strengths[weakest] > threshold:
+        charge = np.log(max(float(strengths.mean()), 2.0)) + 2.0 * k
+        if kept.size <= k or strengths[weakest] > doubt * charge:
             return basis, kept
         kept = np.delete(kept, weakest)
 
