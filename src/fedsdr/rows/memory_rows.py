@@ -434,7 +434,7 @@ class MemoryRows(Rows):
         assert found is not None
         return found
 
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -442,20 +442,19 @@ class MemoryRows(Rows):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
+        Yields
+        ------
+        Summary
             Summaries in the order of `Terms.parts`.
         """
-        found = [summarize(**self._kept(terms, strict=terms.strict))]
+        yield summarize(**self._kept(terms, strict=terms.strict))
         if len(terms.parts) > 1:
-            with warnings.catch_warnings():
+            for kept in self._masks(terms):
                 # All rows have been checked; a fold may be too small.
-                warnings.simplefilter("ignore", SiteWarning)
-                found += [
-                    summarize(**self._kept(terms, kept)) for kept in self._masks(terms)
-                ]
-        return found
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SiteWarning)
+                    found = summarize(**self._kept(terms, kept))
+                yield found
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

@@ -356,7 +356,7 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -364,9 +364,9 @@ class Rows(ABC):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
+        Yields
+        ------
+        Summary
             Summaries in the order of `Terms.parts`. All rows together are checked as
             strictly as the terms demand; a part may be too small for a kernel.
         """
