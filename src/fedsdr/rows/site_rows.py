@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -263,6 +263,25 @@ class Rows(ABC):
         functions : ndarray of shape (n_batch, n_functions)
             Values of the functions in these rows.
         """
+
+    def repeated(
+        self, columns: NDArray[np.intp], scale: Vector
+    ) -> Callable[[], Iterable[Matrix]]:
+        """Read some columns several times, see `batches`.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+
+        Returns
+        -------
+        callable
+            Returns batches of centred and scaled rows, which must not be overwritten.
+        """
+        return lambda: (own for own, _ in self.batches(columns, scale))
 
     def column_parts(self) -> Iterator[NDArray[np.intp]]:
         """Divide the columns into parts that are best looked at together.
