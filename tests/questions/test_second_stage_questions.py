@@ -110,7 +110,7 @@ def test_values_of_a_profile_are_counted() -> None:
         question = ProfileOf(terms, columns, np.ones(s), np.eye(s)[:, :k])
         size = s * k
         triangles = 2 * (size * (size + 1) // 2) + 2 * (s * (s + 1) // 2)
-        assert question.n_values == triangles + size + 8 == ProfileOf.length(s, k)
+        assert question.n_values == triangles + size + 9 == ProfileOf.length(s, k)
 
 
 def test_selected_columns_are_scaled_and_centred() -> None:
