@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "mathml",
+    "offline",
     "page_tree",
     "reference_pages",
 ]
@@ -89,7 +90,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-templates_path = ["_templates"]
+# Sphinx looks for it beside this file, autosummary in the source folder.
+templates_path = [str(HERE / "_templates")]
 html_additional_pages = {"index": "redirect.html"}
 html_theme_options = {
     "header_links_before_dropdown": 7,

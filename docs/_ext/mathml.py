@@ -3,24 +3,25 @@
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-#: What the converter does not know, and what it can show instead.
-REPLACED = {r"\lVert": r"\|", r"\rVert": r"\|", r"\tfrac": r"\frac"}
+#: A command that the converter does not know, and what it knows instead.
+REPLACED = {r"\arg\min": r"\operatorname{arg\,min}"}
+
+#: What the converter leaves of commands and columns that it does not know.
+NOT_CONVERTED = ("<mi>\\", "<mi>&</mi>")
 
 
 def to_mathml(text: str, *, block: bool) -> str:
     """Convert a formula of LaTeX; an unknown command stops the build."""
     for command, known in REPLACED.items():
         text = text.replace(command, known)
-    try:
-        return tex2mathml(text, as_block=block)
-    except MathError as error:
-        message = f"formula {text!r} cannot be shown as MathML: {error}"
-        raise ExtensionError(message) from error
+    shown = convert(text, display="block" if block else "inline")
+    if any(rest in shown for rest in NOT_CONVERTED):
+        raise ExtensionError(f"formula {text!r} cannot be shown as MathML")
+    return shown
 
 
 def visit_inline(translator: Any, node: nodes.math) -> None:

@@ -52,6 +52,14 @@ TREE: dict[str, list[str]] = {
     ],
 }
 
+#: Words for the menu at the top, where titles are too long.
+SHORT = {
+    "docs/start": "Start",
+    "docs/guide": "Guide",
+    "docs/studies": "Studies",
+    "docs/faq": "Questions",
+}
+
 #: Pages that are written by programs, by the page under which they stand.
 WRITTEN = {
     "reproduction/README": "reproduction/*/verdict.md",
@@ -90,7 +98,10 @@ def lead_to_gallery(_: Sphinx, page: str, source: list[str]) -> None:
 def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
     """Append the hidden tree of contents of a page."""
     if pages := pages_under(page):
-        lines = "\n".join(f"/{name}" for name in pages)
+        lines = "\n".join(
+            f"{SHORT[name]} </{name}>" if name in SHORT else f"/{name}"
+            for name in pages
+        )
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n\n{lines}\n```\n"
 
 
