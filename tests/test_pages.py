@@ -26,6 +26,7 @@ from tests.page_blocks import (
 )
 from tests.study.test_preprocessing import ROSTER
 
+from fedsdr import exceptions
 from fedsdr.study import StudyFile
 
 PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
@@ -131,6 +132,14 @@ def test_tables_of_privacy_are_those_of_a_study() -> None:
         {"name": "a", "purpose": "b", "sites": {"roster": ROSTER}, **study}
     )
     assert agreed.privacy.epsilon == 1.0
+
+
+def test_the_page_of_warnings_has_every_warning() -> None:
+    page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
+    sections = page.split("\n## ")[1:]
+    for name in exceptions.__all__:
+        if name.endswith("Warning"):
+            assert any(f"`{name}`" in one for one in sections), name
 
 
 def test_the_tutorial_takes_six_commands_at_most() -> None:
