@@ -142,6 +142,20 @@ def test_the_page_of_warnings_has_every_warning() -> None:
             assert any(f"`{name}`" in one for one in sections), name
 
 
+def test_the_readme_has_the_ratios_of_the_reproductions() -> None:
+    results = (ROOT / "reproduction" / "README.md").read_text(encoding="utf-8")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    shown = re.search(
+        r"is ([\d.]+) times the .*? is ([\d.]+) times\..*? is ([\d.]+) times:", readme
+    )
+    for name, ratio in zip(
+        ("table1", "non-gaussian", "mixture"), shown.groups(), strict=True
+    ):
+        line = rf"^\| \[{name}\].*geometric mean.* \| ([\d.]+), \d+ runs per cell"
+        measured = re.search(line, results, re.MULTILINE)[1]
+        assert ratio == f"{float(measured):.2f}", name
+
+
 def test_the_tutorial_takes_six_commands_at_most() -> None:
     page = ROOT / "docs" / "tutorial.md"
     commands = [
