@@ -6,6 +6,7 @@ repository. ``_ext`` holds what Sphinx does not have.
 """
 
 import sys
+import warnings
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -67,6 +68,13 @@ numpydoc_validation_checks: set[str] = set()
 
 # --- gallery -----------------------------------------------------------------
 
+
+def in_a_line(message: Warning | str, category: type[Warning], *_: object) -> str:
+    """Show a warning of an example without the path of the machine that built it."""
+    return f"{category.__name__}: {message}\n"
+
+
+warnings.formatwarning = in_a_line
 sphinx_gallery_conf = {
     "examples_dirs": ["examples"],
     "gallery_dirs": ["docs/gallery"],

@@ -11,7 +11,7 @@ variables that carry what the attributes say about the disease.
 # %%
 # What is missing, and where
 # --------------------------
-# In three hospitals ``ca`` and ``thal`` are nearly always missing, and every Swiss
+# In three hospitals ``ca`` is nearly always missing and ``thal`` often, and every Swiss
 # patient has a cholesterol of 0.
 
 import matplotlib.pyplot as plt
