@@ -79,6 +79,8 @@ class Result:
         tolerance: all of them where `converged`, else the candidates; 0 if sums of all
         pairs of columns were formed. The bound and the gap are always those for all
         variables.
+    warnings : tuple of (str, str)
+        Class and text of each warning of the fit.
     """
 
     feature_names: tuple[str, ...]
@@ -102,6 +104,7 @@ class Result:
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     at_limit: bool = False
     n_certified: int = 0
+    warnings: tuple[tuple[str, str], ...] = ()
 
     @property
     def found_nothing(self) -> bool:
@@ -118,6 +121,44 @@ class Result:
         """Names of the selected variables."""
         names = zip(self.feature_names, self.support, strict=True)
         return tuple(name for name, kept in names if kept)
+
+    @property
+    def loadings(self) -> Matrix:
+        r"""Coefficients per standard deviation, of shape (n_features, n_directions).
+
+        Notes
+        -----
+        Coefficients in the units of the data cannot be compared: that of a column with
+        a small spread is large. With :math:`D` the divisors `scale` and :math:`B` the
+        `directions`, the columns of the loadings are those of :math:`D B`,
+        orthonormalised from left to right; each keeps its sign.
+        """
+        return self._axes()[0]
+
+    def place(self, X: Any) -> Any:
+        """Place rows on the axes that `loadings` belong to.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+            Rows, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_directions)
+            Reduced variables with the span of those of `transform`: sums of loadings
+            times columns in standard deviations.
+        """
+        return np.linalg.solve(self._axes()[1].T, np.asarray(self.transform(X)).T).T
+
+    def _axes(self) -> tuple[Matrix, Matrix]:
+        """Compute loadings L and the triangle R for which D B = L R."""
+        loadings = np.zeros_like(self.directions)
+        scaled = self.directions[self.support] * self.scale[self.support, None]
+        basis, triangle = np.linalg.qr(scaled)
+        signs = np.where(np.diag(triangle) < 0.0, -1.0, 1.0)
+        loadings[self.support] = basis * signs
+        return loadings, triangle * signs[:, None]
 
     def transform(self, X: Any) -> Any:
         """Project rows onto the estimated directions.
@@ -140,6 +181,26 @@ class Result:
             If columns are missing, hold text, or have missing values; the error names
             them.
         """
+        rows = self.selected_columns(X)
+        reduced = rows @ self.directions[self.support]
+        if not (hasattr(X, "index") and hasattr(X, "columns")):
+            return reduced
+        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
+        return type(X)(reduced, index=X.index, columns=labels)
+
+    def selected_columns(self, X: Any) -> Matrix:
+        """Take the selected variables from rows, as scores where there are scores.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+            Rows, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_selected)
+            Columns.
+        """
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
             rows = np.asarray(X, dtype=np.float64)
@@ -155,11 +216,7 @@ class Result:
         self._refuse_gaps(rows)
         if self.scores is not None:
             rows = self.scores.apply(rows, self.support)
-        reduced = rows @ self.directions[self.support]
-        if names is None or not hasattr(X, "index"):
-            return reduced
-        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
-        return type(X)(reduced, index=X.index, columns=labels)
+        return rows
 
     def _named_columns(self, X: Any, names: list[Any]) -> Matrix:
         """Return the selected variables of a data frame."""
@@ -254,7 +311,7 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         # A reader of version 0.2 does not know these fields.
-        for name in ("scores", "stand_ins", "at_limit", "n_certified"):
+        for name in ("scores", "stand_ins", "at_limit", "n_certified", "warnings"):
             if not fields[name]:
                 del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
@@ -303,6 +360,7 @@ class Result:
         if fields.get("scores") is not None:
             maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
             fields["scores"] = NormalScores(**maps)
+        fields["warnings"] = tuple(map(tuple, fields.get("warnings", ())))
         found = fields.get("stand_ins", {})
         fields["stand_ins"] = {name: tuple(others) for name, others in found.items()}
         return cls(**fields)
