@@ -219,9 +219,16 @@ def _estimate(
     table: "AnalysisTable", settings: dict[str, Any], schema: "TableSchema"
 ) -> "Result":
     from fedsdr import FedSSIR
+    from fedsdr.summaries.safe_bins import bin_rows
 
     found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
-    return replace(found, settings={**found.settings, "preparation": schema.table()})
+    kept = {**found.settings, "preparation": schema.table()}
+    if not found.found_nothing:
+        # Sums without small cells, so that the file can be shown like the result.
+        classes = found.settings["response_type"] == "classes"
+        bins = bin_rows(found.place(table.X), table.y, table.sites, classes=classes)
+        kept["curves"] = [one.table() for one in bins]
+    return replace(found, settings=kept)
 
 
 def _taken_for(table: "AnalysisTable", result: "Result") -> str:

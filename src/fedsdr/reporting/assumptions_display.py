@@ -17,11 +17,11 @@ from fedsdr.reporting.display import (
     need_findings,
     result_of,
 )
-from fedsdr.reporting.smoothing import centred
 from fedsdr.result import Result
+from fedsdr.summaries.safe_bins import centred
 
-#: Skewness from which `SkewnessWarning` is given, and the share of a variable's variance
-#: in curves of the directions that begins to matter.
+#: Skewness from which `SkewnessWarning` is given, and the share of a variable's
+#: variance in curves of the directions that begins to matter.
 SKEWED, CURVED = 1.5, 0.05
 
 

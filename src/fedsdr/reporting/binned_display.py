@@ -13,10 +13,13 @@ from fedsdr.reporting.display import (
     INK,
     WIDTH,
     Display,
+    holds_classes,
+    need_findings,
+    result_of,
     shorten,
 )
-from fedsdr.reporting.safe_bins import FEWEST_ROWS, SafeBins, bin_rows
 from fedsdr.result import Result
+from fedsdr.summaries.safe_bins import FEWEST_ROWS, SafeBins, bin_rows
 
 #: Where the bins are in the settings of a result that has them.
 FIELD = "curves"
@@ -80,7 +83,11 @@ class BinnedSummaryDisplay(Display):
         BinnedSummaryDisplay
             The display.
         """
-        bins = bin_rows(estimator.result_, X, y, sites, minimum=minimum)
+        result = result_of(estimator)
+        need_findings(result)
+        bins = bin_rows(
+            result.place(X), y, sites, classes=holds_classes(result), minimum=minimum
+        )
         return cls(bins, str(getattr(y, "name", None) or "y")).plot(ax=ax)
 
     @classmethod
@@ -188,7 +195,7 @@ class BinnedSummaryDisplay(Display):
             panel.legend(fontsize=8, frameon=False, ncols=3, loc="upper center")
             text = f"share of each {self.name}"
         else:
-            text = f"share of {self.name} {bins.labels[1]}"
+            text = f"share of {self.name} = {bins.labels[1]}"
         panel.set_ylabel(shorten(text, 40), fontsize=9, color=INK)
 
 

@@ -174,7 +174,9 @@ class DimensionDisplay(Display):
         return self
 
     def _largest(self) -> float:
-        tests = [values for values in (self.evidence, self.needed) if values is not None]
+        tests = [
+            values for values in (self.evidence, self.needed) if values is not None
+        ]
         return max(10.0, *(float(values.max(initial=0.0)) for values in tests))
 
 

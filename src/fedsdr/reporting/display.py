@@ -169,3 +169,19 @@ def need_findings(result: Result) -> None:
     """
     if result.found_nothing:
         raise InputError(f"there is nothing to draw: {NOTHING}")
+
+
+def holds_classes(result: Result) -> bool:
+    """Tell whether the response of a result was taken for classes.
+
+    Parameters
+    ----------
+    result : Result
+        Result.
+
+    Returns
+    -------
+    bool
+        True for classes, False for numbers in their order.
+    """
+    return bool(result.settings.get("response_type") == "classes")

@@ -209,7 +209,7 @@ def _fit_ascending(
 ) -> list[Result]:
     """Fit at each penalty, up to the first at which no variable is left."""
     X, y, sites = rows
-    results = []
+    results: list[Result] = []
     with warnings.catch_warnings():
         # What a fit at an unusual penalty warns of is not about the chosen one.
         warnings.simplefilter("ignore", UserWarning)

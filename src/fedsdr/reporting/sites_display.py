@@ -1,4 +1,4 @@
-"""Sites side by side: does the response follow the direction in the same way?"""
+"""Sites side by side: whether the response follows a direction in the same way."""
 
 from typing import Any, Self
 
@@ -13,12 +13,14 @@ from fedsdr.reporting.display import (
     FOUND,
     INK,
     Display,
+    holds_classes,
     need_findings,
     result_of,
     shorten,
 )
-from fedsdr.reporting.smoothing import centred, smooth_curve
+from fedsdr.reporting.smoothing import smooth_curve
 from fedsdr.result import Result
+from fedsdr.summaries.safe_bins import centred
 
 #: Rows that a site needs for a curve, and sites that are drawn at most.
 FEWEST, MOST_SITES = 10, 24
@@ -146,7 +148,7 @@ class SitesDisplay(Display):
                 f"got {direction}"
             )
         name, values = str(getattr(y, "name", None) or "y"), np.asarray(y)
-        if result.settings.get("response_type") == "classes":
+        if holds_classes(result):
             last = np.unique(values)[-1]
             name, values = f"share of {name} {last}", values == last
         position = centred(result.place(X), sites)[:, direction]

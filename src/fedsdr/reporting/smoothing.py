@@ -1,11 +1,9 @@
 """Smooth curves through points, and densities."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Vector
 
 #: Points of a curve; groups of neighbouring points that stand for many; the widths of
 #: the window and of a density, in standard deviations, for one point.
@@ -70,29 +68,6 @@ def density(x: Vector, grid: Vector) -> Vector:
     places, _, counts = _grouped(x, x)
     bumps = np.exp(-0.5 * ((grid[:, None] - places) / width) ** 2)
     return (bumps * counts).sum(axis=1) / (x.size * width * np.sqrt(2.0 * np.pi))
-
-
-def centred(values: Matrix, sites: Any) -> Matrix:
-    """Subtract from each row the mean of its site.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, k)
-        Rows.
-    sites : array-like of shape (n,) or None
-        Label of each row's site; None for one site.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        Deviations.
-    """
-    if sites is None:
-        return values - values.mean(axis=0)
-    _, index = np.unique(np.asarray(sites).astype(str), return_inverse=True)
-    counts = np.bincount(index)
-    means = [np.bincount(index, column) / counts for column in values.T]
-    return values - np.column_stack(means)[index]
 
 
 def _grouped(x: Vector, y: Vector) -> tuple[Vector, Vector, NDArray[np.float64]]:

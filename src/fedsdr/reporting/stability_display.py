@@ -20,9 +20,6 @@ from fedsdr.reporting.display import (
 )
 from fedsdr.result import Result
 
-#: Name of the frequencies in a result that has them.
-FIELD = "selection_frequencies"
-
 
 class StabilityDisplay(Display):
     """Share of repetitions in which each variable was selected.
@@ -173,4 +170,4 @@ def frequencies_of(result: Result) -> Any:
     array-like or None
         Shares, one per column; None if the result has none.
     """
-    return getattr(result, FIELD, None)
+    return getattr(getattr(result, "certainty", None), "frequencies", None)

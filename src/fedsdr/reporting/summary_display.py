@@ -16,12 +16,14 @@ from fedsdr.reporting.display import (
     INK,
     WIDTH,
     Display,
+    holds_classes,
     need_findings,
     result_of,
     shorten,
 )
-from fedsdr.reporting.smoothing import centred, density, smooth_curve
+from fedsdr.reporting.smoothing import density, smooth_curve
 from fedsdr.result import Result
+from fedsdr.summaries.safe_bins import centred
 
 #: Points that are drawn; a curve is computed from all of them.
 MOST_POINTS = 3000
@@ -127,7 +129,7 @@ class SummaryDisplay(Display):
             The display.
         """
         need_findings(result)
-        classes = result.settings.get("response_type") == "classes"
+        classes = holds_classes(result)
         name = str(getattr(y, "name", None) or "y")
         positions = result.place(X)
         if sites is not None:

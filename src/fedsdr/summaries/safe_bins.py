@@ -1,4 +1,4 @@
-"""Sums in bins that may be shown: small cells, and what would give them away, hidden."""
+"""Sums in bins that may be shown, without small cells and what gives them away."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +7,6 @@ import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.reporting.smoothing import centred
-from fedsdr.result import Result
 
 #: Rows that a cell must have, and bins of a direction, if nothing else is said.
 FEWEST_ROWS, N_BINS = 10, 10
@@ -142,33 +140,35 @@ def suppress_small(counts: Matrix, minimum: int) -> Mask:
     Notes
     -----
     A bin with one small cell is hidden whole. What is hidden can be computed from a
-    total less all that is shown. So further bins are hidden, the smallest first, until
-    two bins at least and `2 minimum` rows of each class are hidden, or all bins: then a
-    hidden small cell can have any number of rows below the minimum, even for somebody
-    who knows this rule.
+    total less all that is shown. So one bin at least that is not small is hidden too,
+    and more until `2 minimum` rows of each class are hidden, or all bins. These are the
+    nearest ones, not the smallest: which they are then says nothing about counts, and a
+    small cell can have any number of rows below the minimum, even for somebody who
+    knows this rule.
     """
     if minimum < 2:
         raise InputError("minimum must be at least 2: one row is no group")
     table = np.asarray(counts, dtype=float)
-    hidden = (table < minimum).any(axis=1)
-    if not hidden.any():
-        return np.ones(len(table), dtype=bool)
-    # Ties by place: the order must not tell more than the counts.
-    order = np.lexsort((np.arange(len(table)), table.sum(axis=1)))
-    for j in order:
+    hidden: Mask = np.asarray((table < minimum).any(axis=1))
+    small = np.flatnonzero(hidden)
+    if not small.size:
+        return ~hidden
+    others = np.flatnonzero(~hidden)
+    away = np.abs(others[:, None] - small).min(axis=1)
+    for j in others[np.argsort(away, kind="stable")]:
         enough = (table[hidden].sum(axis=0) >= 2 * minimum).all()
-        if hidden.sum() >= 2 and enough:
+        if hidden.sum() > small.size and enough:
             break
         hidden[j] = True
     return ~hidden
 
 
 def bin_rows(
-    result: Result,
-    X: Any,
+    positions: Matrix,
     y: Any,
     sites: Any = None,
     *,
+    classes: bool,
     n_bins: int = N_BINS,
     minimum: int = FEWEST_ROWS,
 ) -> tuple[SafeBins, ...]:
@@ -176,14 +176,14 @@ def bin_rows(
 
     Parameters
     ----------
-    result : Result
-        Result with directions.
-    X : array-like of shape (n_rows, n_features)
-        Rows.
+    positions : ndarray of shape (n_rows, n_directions)
+        Places of the rows on the directions.
     y : array-like of shape (n_rows,)
         Responses.
     sites : array-like of shape (n_rows,), optional
-        Label of each row's site; positions are deviations from its mean.
+        Label of each row's site, whose mean is subtracted from the positions.
+    classes : bool
+        Whether y holds classes.
     n_bins : int, default=10
         Number of bins, of as many rows each.
     minimum : int, default=10
@@ -197,12 +197,12 @@ def bin_rows(
     values = np.asarray(y)
     labels: tuple[str, ...] = ()
     weights = np.ones((values.size, 1))
-    if result.settings.get("response_type") == "classes":
-        classes = np.unique(values)
-        labels = tuple(map(str, classes))
-        weights = (values[:, None] == classes).astype(float)
+    if classes:
+        levels = np.unique(values)
+        labels = tuple(_label(level) for level in levels.tolist())
+        weights = (values[:, None] == levels).astype(float)
     found = []
-    for position in centred(np.asarray(result.place(X)), sites).T:
+    for position in centred(positions, sites).T:
         ends = _round_ends(position, n_bins)
         place = np.searchsorted(ends[1:-1], position, side="right")
         counts = _sums(place, weights, ends.size - 1)
@@ -212,6 +212,29 @@ def bin_rows(
             means = (sums / np.maximum(counts, 1.0)).ravel()
         found.append(SafeBins.of(ends, counts, means, labels=labels, minimum=minimum))
     return tuple(found)
+
+
+def centred(values: Matrix, sites: Any) -> Matrix:
+    """Subtract from each row the mean of its site.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Rows.
+    sites : array-like of shape (n,) or None
+        Label of each row's site; None for one site.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Deviations.
+    """
+    if sites is None:
+        return values - values.mean(axis=0)
+    _, index = np.unique(np.asarray(sites).astype(str), return_inverse=True)
+    counts = np.bincount(index)
+    means = [np.bincount(index, column) / counts for column in values.T]
+    return values - np.column_stack(means)[index]
 
 
 def _round_ends(position: Vector, n_bins: int) -> Vector:
@@ -229,6 +252,11 @@ def _round_ends(position: Vector, n_bins: int) -> Vector:
     return np.concatenate([[inner[0] - width], inner, [inner[-1] + width]])
 
 
+def _label(level: Any) -> str:
+    """Write the name of a class; whole numbers without a decimal point."""
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
 def _sums(place: Any, values: Matrix, n_bins: int) -> Matrix:
     return np.column_stack(
         [np.bincount(place, column, minlength=n_bins) for column in values.T]
@@ -242,9 +270,7 @@ def _listed(values: Matrix) -> Any:
     return found.tolist()
 
 
-def _check(
-    edges: Vector, counts: Matrix, means: Any, labels: tuple[str, ...]
-) -> None:
+def _check(edges: Vector, counts: Matrix, means: Any, labels: tuple[str, ...]) -> None:
     n_bins, n_classes = counts.shape
     if edges.size != n_bins + 1 or (np.diff(edges) <= 0.0).any():
         raise InputError(
