@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 
 FORMAT = "fedsdr-result/1"
 
 #: Largest number of stand-ins of a variable that are shown.
 SHOWN = 5
+
+#: Largest number of variables in a notebook; a file has all of them.
+SHOWN_ROWS = 30
 
 #: What is said instead of variables and coefficients that may be noise.
 NOTHING = "no direction was found: even the first cannot be distinguished from noise"
@@ -251,12 +256,32 @@ class Result:
         table, facts = ([NOTHING], []) if self.found_nothing else self._findings()
         rows = f"{self.n_rows} rows at {self.n_sites} site(s)"
         lines = [*table, "", rows, *facts, f"penalty {self.penalty:.4g}"]
+        return "\n".join([*lines, self._proof()])
+
+    def _repr_html_(self) -> str:
+        """Show variables, loadings and the certificate in a notebook."""
+        _, facts = ([], [NOTHING]) if self.found_nothing else self._findings()
+        lines = [f"{self.n_rows} rows at {self.n_sites} site(s)", *facts, self._proof()]
+        parts = [tag("p", Html("<br>".join(map(escape, lines))))]
+        if not self.found_nothing:
+            head = ["variable", *(f"loading {k + 1}" for k in range(self.n_directions))]
+            loadings = self.loadings[self.support]
+            order = np.argsort(-np.linalg.norm(loadings, axis=1), kind="stable")
+            rows = [
+                [self.selected[j], *(f"{value:.3f}" for value in loadings[j])]
+                for j in order[:SHOWN_ROWS]
+            ]
+            rest = len(order) - len(rows)
+            more = f", and {rest} with smaller ones" if rest else ""
+            caption = f"Loadings per standard deviation{more}"
+            parts.insert(0, write_table(caption, head, rows, numbers=self.n_directions))
+        return tag("div", *parts)
+
+    def _proof(self) -> str:
         if self.gap is None:
-            lines.append("optimum not certified")
-        else:
-            reached = "" if self.converged else ", which exceeds the tolerance"
-            lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
-        return "\n".join(lines)
+            return "optimum not certified"
+        reached = "" if self.converged else ", which exceeds the tolerance"
+        return f"optimum certified to {self.gap:.1e}, relative{reached}"
 
     def _findings(self) -> tuple[list[str], list[str]]:
         """Write a table of the coefficients, and what is said about them."""

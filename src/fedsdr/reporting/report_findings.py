@@ -148,6 +148,9 @@ def sure_section(result: Result) -> Html:
         tag("h3", "Number of combinations"),
         draw_dimension(result).html("dimension"),
     ]
+    parts += [tag("h3", "Certificate"), tag("p", certificate_sentence(result))]
+    if result.found_nothing:
+        return join(parts)
     stability = draw_stability(result)
     parts.append(tag("h3", "Stability of the selection"))
     if stability is None:
@@ -159,7 +162,6 @@ def sure_section(result: Result) -> Html:
         parts.append(tag("p", text))
     else:
         parts.append(stability.html("stability"))
-    parts += [tag("h3", "Certificate"), tag("p", certificate_sentence(result))]
     return join(parts)
 
 
