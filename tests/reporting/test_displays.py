@@ -16,8 +16,8 @@ from fedsdr.reporting import (
     StabilityDisplay,
     SummaryDisplay,
 )
-from fedsdr.reporting.display import shorten
-from fedsdr.reporting.smoothing import density, smooth_curve
+from fedsdr.reporting.display import short_names, shorten
+from fedsdr.reporting.smooth_curves import density, smooth_curve
 
 
 def labels(axis) -> list[str]:
@@ -114,7 +114,9 @@ def test_the_dimension_shows_what_the_tests_said(rows) -> None:
     heights = [bar.get_height() for bar in shown.axes_[1].patches]
     assert heights == pytest.approx([row["evidence"] for row in tests])
     assert shown.chosen.sum() == model.n_directions_
-    assert shown.noise == pytest.approx(tests[0]["eigenvalue"] / tests[0]["noise_ratio"])
+    assert shown.noise == pytest.approx(
+        tests[0]["eigenvalue"] / tests[0]["noise_ratio"]
+    )
 
 
 def test_without_tests_the_eigenvalues_are_drawn_alone(rows) -> None:
@@ -180,9 +182,7 @@ def test_every_site_has_a_panel_with_its_own_curve(rows, model) -> None:
     here = sites == sites[0]
     grid, curve = smooth_curve(shown.position[here], y.to_numpy()[here])
     np.testing.assert_allclose(shown.curves_[one][0], grid)
-    np.testing.assert_allclose(
-        shown.curves_[one][1], np.clip(curve, y.min(), y.max())
-    )
+    np.testing.assert_allclose(shown.curves_[one][1], np.clip(curve, y.min(), y.max()))
     with pytest.raises(InputError, match="direction must be from 0 to 1"):
         SitesDisplay.from_result(model.result_, X, y, sites, direction=2)
 
@@ -256,6 +256,13 @@ def test_nothing_is_drawn_of_noise(rng) -> None:
 def test_an_estimator_that_was_not_fitted_is_named() -> None:
     with pytest.raises(InputError, match="FedSSIR has no result_: fit it first"):
         LoadingsDisplay.from_estimator(FedSSIR())
+
+
+def test_names_that_differ_in_the_middle_stay_different() -> None:
+    names = [f"laboratory value number {j} in mmol per litre" for j in range(3)]
+    assert short_names(names) == ["…0…", "…1…", "…2…"]
+    assert short_names(["age", "sex"]) == ["age", "sex"]
+    assert short_names(["age", "age"]) == ["age", "age"]
 
 
 def test_long_and_strange_names_become_labels(model) -> None:

@@ -34,21 +34,26 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, name, attributes) -> None:
+        """Note an element that begins."""
         self.elements.append((name, dict(attributes)))
         if name not in VOID:
             self.open.append(name)
 
     def handle_startendtag(self, name, attributes) -> None:
+        """Note an element without content."""
         self.elements.append((name, dict(attributes)))
 
     def handle_endtag(self, name) -> None:
+        """Close an element."""
         if name not in VOID:
             assert self.open.pop() == name
 
     def handle_data(self, data) -> None:
+        """Note text."""
         self.text += data
 
     def named(self, name: str) -> list[dict[str, str | None]]:
+        """Return the attributes of all elements of one name."""
         return [attributes for found, attributes in self.elements if found == name]
 
 
@@ -163,7 +168,7 @@ def test_noise_is_not_named(rng) -> None:
 def test_warnings_of_the_fit_are_on_the_page(rng) -> None:
     X = np.exp(rng.normal(size=(600, 6)))
     y = X[:, 0] + 0.1 * rng.normal(size=600)
-    with pytest.warns(UserWarning) as given:
+    with pytest.warns(UserWarning, match="docs/warnings.md") as given:
         result = FedSSIR().fit(X, y).result_
     assert result.warnings
     assert {text for _, text in result.warnings} == {str(one.message) for one in given}

@@ -1,6 +1,7 @@
 """What all displays share: panels, and one restrained style."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,34 @@ def shorten(name: str, longest: int = LONGEST) -> str:
     return name.replace("$", r"\$")
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Shorten names so that different names stay different, where that is possible.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names.
+
+    Returns
+    -------
+    list of str
+        Labels. Where two would be alike, what all names have in common at the ends is
+        left out first.
+    """
+    short = [shorten(name) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    start = _alike(names)
+    end = _alike([name[start:][::-1] for name in names])
+    return [shorten(f"…{name[start : len(name) - end]}…") for name in names]
+
+
+def _alike(names: Sequence[str]) -> int:
+    """Count the letters at the start that all names have in common."""
+    together = zip(*names, strict=False)
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, together))
+
+
 def name_bars(panel: Axes, names: Sequence[str]) -> None:
     """Write names beside horizontal bars, the first on top.
 
@@ -117,7 +146,7 @@ def name_bars(panel: Axes, names: Sequence[str]) -> None:
     names : sequence of str
         Names, one per bar.
     """
-    panel.set_yticks(range(len(names)), [shorten(name) for name in names])
+    panel.set_yticks(range(len(names)), short_names(names))
     panel.set_ylim(len(names) - 0.4, -0.6)
     panel.grid(visible=False, axis="y")
     panel.tick_params(axis="y", length=0)

@@ -103,12 +103,13 @@ class LoadingsDisplay(Display):
         """
         n_panels = self.loadings.shape[1]
         size = (WIDTH + 0.6, bars_height(len(self.names)))
+        limit = 1.1 * max(float(np.abs(self.loadings).max(initial=0.0)), 0.05)
         for k, panel in enumerate(self._take_panels(ax, n_panels, size)):
             values = self.loadings[:, k]
             colours = np.where(values < 0.0, LIMIT, FOUND)
             panel.barh(np.arange(values.size), values, height=0.62, color=colours)
             panel.axvline(0.0, color=INK, linewidth=0.8)
-            panel.set_xlim(-1.05, 1.05)
+            panel.set_xlim(-limit, limit)
             name_bars(panel, self.names)
             panel.set_xlabel("loading per standard deviation", fontsize=9, color=INK)
             panel.set_title(f"direction {k + 1}", fontsize=10, color=INK)

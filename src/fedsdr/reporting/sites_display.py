@@ -18,7 +18,7 @@ from fedsdr.reporting.display import (
     result_of,
     shorten,
 )
-from fedsdr.reporting.smoothing import smooth_curve
+from fedsdr.reporting.smooth_curves import smooth_curve
 from fedsdr.result import Result
 from fedsdr.summaries.safe_bins import centred
 
