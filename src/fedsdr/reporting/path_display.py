@@ -201,7 +201,8 @@ class SelectionPathDisplay(Display):
         panel.set_ylim(0.0, 1.45 * max(1.0, float(self.sizes.max(initial=0.0))))
         panel.set_ylabel("length of loadings", fontsize=9, color=INK)
         if order.size:
-            panel.legend(loc="upper center", ncols=2, fontsize=8, frameon=False)
+            legend = panel.legend(loc="upper center", ncols=2, fontsize=8, framealpha=1)
+            legend.get_frame().set_edgecolor("none")
 
 
 def _fit_ascending(

@@ -20,9 +20,10 @@ def smooth_curve(x: Vector, y: Vector) -> tuple[Vector, Vector]:
 
     Returns
     -------
-    grid, curve : ndarray of shape (60,)
-        Places from the 1 % to the 99 % point of x, and the curve there; a straight
-        segment through the mean if all x are equal.
+    grid : ndarray of shape (60,)
+        Places from the 1 % to the 99 % point of x.
+    curve : ndarray of shape (60,)
+        The curve there; the mean of y if all x are equal.
 
     Notes
     -----
