@@ -228,3 +228,30 @@ def test_a_notebook_shows_results_and_estimators(result, model, rng) -> None:
         rng.normal(size=(100, 3)), rng.normal(size=100)
     )
     assert "no direction was found" in weak.result_._repr_html_()
+
+
+def test_a_study_says_its_purpose_its_sites_and_what_left_them(result) -> None:
+    study = {"name": "hearts", "purpose": "To learn of hearts.", "digest": "ab" * 32}
+    columns = {"age": {"type": "number", "unit": "years", "missing": "refuse"}}
+    target = {"name": "grade", "type": "number"}
+    settings = {
+        **result.settings,
+        "protocol": "secure",
+        "study": study,
+        "sites": ["north", "south"],
+        "preprocessing": {"columns": columns, "target": target},
+        "noise": {"epsilon": 1.0},
+    }
+    page = Page(make_report(replace(result, settings=settings)))
+    for said in (
+        "Study hearts",
+        "To learn of hearts.",
+        "north, south",
+        "“grade”",
+        "unit: years; missing: refuse",
+        "under masks",
+        "differential privacy): epsilon 1.0.",
+        "ab" * 32,
+    ):
+        assert said in page.text
+    assert "nothing was sent" not in page.text

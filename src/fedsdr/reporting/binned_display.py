@@ -229,8 +229,8 @@ def target_of(result: Result) -> str:
     str
         Name that the file or the study gives it; "y" if nothing is known.
     """
-    found: Any = result.settings.get("preparation", {}).get("target", {})
-    if not found:
-        found = result.settings.get("study", {}).get("target", "")
-    name = found.get("name", "") if isinstance(found, dict) else found
-    return str(name or "y")
+    for key in ("preparation", "preprocessing"):
+        found = result.settings.get(key, {}).get("target", {})
+        if isinstance(found, dict) and found.get("name"):
+            return str(found["name"])
+    return "y"
