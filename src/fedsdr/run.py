@@ -3,6 +3,7 @@
 import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -513,12 +514,18 @@ def provenance() -> dict[str, str]:
     dict
         Versions and time.
     """
-    packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        **{name: version(name) for name in packages},
+        **_installed(),
     }
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Read the versions of packages from their metadata, which takes a while."""
+    packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
+    return {name: version(name) for name in packages}
 
 
 def _agree_on_settings(

@@ -55,7 +55,7 @@ class SiteData:
         ColumnProfile
             Counts; problems are counted, not raised.
         """
-        return self._scan()[0]
+        return self._scan(0)[0]
 
     def summaries(self) -> dict[str, ValueSummary]:
         """Summarize values for the site's own steward; see `value_summary`.
@@ -84,13 +84,12 @@ class SiteData:
             otherwise rows that are read again for every sum. If values do not fit the
             study, a `CheckError` names their columns and counts.
         """
-        profile, origin = self._scan()
+        memory = self._site.memory * MEBIBYTE
+        profile, origin, batches = self._scan(memory)
         profile.check(self._where)
         name, features = self._site.name, self._study.features
-        memory = self._site.memory * MEBIBYTE
-        if 8 * profile.n_kept * len(features) > memory:
+        if batches is None:
             return StreamedRows(self.read, generator, name, features, memory, origin)
-        batches = list(self.read())
         X = np.concatenate([X for X, _ in batches])
         y = np.concatenate([y for _, y in batches])
         return MemoryRows(X, y, generator, name, features, origin)
@@ -111,14 +110,27 @@ class SiteData:
                 prepared.profile.check(self._where)
                 yield prepared.X, prepared.y
 
-    def _scan(self) -> tuple[ColumnProfile, ColumnOrigin]:
-        """Read all rows once: count problems, and recognise columns and rows."""
+    def _scan(
+        self, memory: int
+    ) -> tuple[ColumnProfile, ColumnOrigin, list[tuple[Matrix, NDArray[Any]]] | None]:
+        """Read all rows once: count problems, and recognise columns and rows.
+
+        The rows themselves are returned if they take at most `memory` bytes, so that a
+        file is not read twice.
+        """
         used = [plan.name for plan in self._study.plans if plan.used]
         profile, reader = ColumnProfile.of(used), OriginReader(self._preprocessor)
+        batches: list[tuple[Matrix, NDArray[Any]]] = []
+        held = 0
         for batch, prepared in self._prepared():
             profile.add(prepared.profile)
             reader.add(batch, prepared.kept)
-        return profile, reader.origin()
+            held += prepared.X.nbytes
+            if held > memory:
+                batches.clear()
+            elif prepared.profile.n_kept:
+                batches.append((prepared.X, prepared.y))
+        return profile, reader.origin(), None if held > memory else batches
 
     def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
         names = list(dict.fromkeys(self._preprocessor.sources.values()))

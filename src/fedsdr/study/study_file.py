@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -195,7 +196,7 @@ class StudyFile(BaseModel):
         privacy = self.privacy.for_columns(self.columns, self.target)
         return replace(method, privacy=privacy)
 
-    @property
+    @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the columns that sites compute with, indicators included."""
         return tuple(feature for feature, _ in self._features())
@@ -252,6 +253,11 @@ class StudyFile(BaseModel):
         AgreedStudy
             Study whose digest covers everything in the file except comments and layout.
         """
+        return self._agreed
+
+    @cached_property
+    def _agreed(self) -> AgreedStudy:
+        """The study as the protocol knows it; files do not change once they are read."""
         plain = {key: value for key, value in self.content().items() if key != "sites"}
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
@@ -319,18 +325,18 @@ class StudyFile(BaseModel):
 
     def _features(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        for name, column in self.columns.items():
-            unit = f"log({column.unit})" if column.log else column.unit
-            found += [(feature, unit) for feature in column.plan(name).features]
+        for plan in self.plans[:-1]:
+            unit = f"log({plan.unit})" if plan.log else plan.unit
+            found += [(feature, unit) for feature in plan.features]
         return found
 
-    @property
+    @cached_property
     def plans(self) -> tuple[ColumnPlan, ...]:
         """What a site makes of its columns; the target comes last."""
         covariates = [column.plan(name) for name, column in self.columns.items()]
         return (*covariates, self.target.plan(self.target.name))
 
-    @property
+    @cached_property
     def reads(self) -> dict[str, str]:
         """For each column that sites read, the name that it has in the data.
 
