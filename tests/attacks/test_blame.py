@@ -383,7 +383,7 @@ def test_where_all_sites_refuse_to_mask_nothing_has_begun(tmp_path: Any) -> None
             }
         return inner(name, payloads, timeout)
 
-    add = SecureSum(swapped, consortium.study, SumFolder(tmp_path))
+    add = SecureSum(swapped, consortium.study, state=SumFolder(tmp_path))
     add.agree()
     with pytest.raises(IncompleteError, match=r"secure\.masked"):
         add.add("moments", {}, consortium.n_values)
