@@ -54,9 +54,7 @@ def too_many_coefficients(
     return deal(context, dealer, names, keys, len(names), shown)
 
 
-def another_secret(
-    context: Any, dealer: str, names: Any, keys: Any, *rest: Any
-) -> Any:
+def another_secret(context: Any, dealer: str, names: Any, keys: Any, *rest: Any) -> Any:
     """Share other secrets than those whose public halves were signed."""
     return deal(context, dealer, names, [new_private() for _ in keys], *rest)
 
@@ -72,9 +70,7 @@ def off_for_the_last(*question: Any) -> Any:
         return deal(*question)
 
 
-def another_list(
-    context: Any, dealer: str, names: Any, keys: Any, *rest: Any
-) -> Any:
+def another_list(context: Any, dealer: str, names: Any, keys: Any, *rest: Any) -> Any:
     """Once the challenge is known, commit to other shares that fit the response."""
     dealt = deal(context, dealer, names, keys, *rest)
     proof = dealt[OTHER][1]

@@ -15,9 +15,15 @@ from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.exceptions import Refusal, SiteWarning
 from fedsdr.protocols.secure import SecureSum, secure_site
-from fedsdr.secure_sum import PublicKeys, SumSite, curve_keys, dealing, masked_sum
+from fedsdr.secure_sum import (
+    PublicKeys,
+    SumSite,
+    curve_keys,
+    dealing,
+    masked_sum,
+    sum_site,
+)
 from fedsdr.secure_sum import parcels as parcels_module
-from fedsdr.secure_sum import sum_site
 from fedsdr.secure_sum.curve_keys import (
     ORDER,
     agree,
@@ -44,7 +50,7 @@ def leaving(consortium: Consortium, field: str) -> None:
 
 
 def check_spoilt(consortium: Consortium) -> None:
-    """The sum is lost after masked numbers have left, and nobody is named for it."""
+    """Check that a sum is lost after masked numbers have left, and nobody is named."""
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
     with pytest.raises(Refusal, match="do not fit"):
@@ -52,7 +58,7 @@ def check_spoilt(consortium: Consortium) -> None:
     assert "TAMPERED" not in add.failures.values()
 
 
-# --- a public key that is chosen after the challenge -----------------------------------
+# --- a public key that is chosen after the challenge ----------------------------------
 
 
 class ChoosesLast(SumSite):
@@ -133,7 +139,7 @@ def test_a_key_chosen_after_the_challenge_is_noticed(
     np.testing.assert_allclose(found, consortium.expected(add.survivors), atol=1e-9)
 
 
-# --- keys that X25519 takes for other keys ---------------------------------------------
+# --- keys that X25519 takes for other keys --------------------------------------------
 
 
 def other_point(key: bytes) -> bytes:
@@ -190,7 +196,7 @@ def test_a_key_with_a_point_of_low_order_opens_as_the_key_without(
     assert (LIAR in add.survivors) == (field == "commitment")
 
 
-@pytest.mark.parametrize("field", (*KEYS, "box_key"))
+@pytest.mark.parametrize("field", [*KEYS, "box_key"])
 def test_an_unusual_form_of_a_key_is_refused_at_once(
     field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +206,7 @@ def test_an_unusual_form_of_a_key_is_refused_at_once(
     np.testing.assert_allclose(found, consortium.expected(add.survivors), atol=1e-9)
 
 
-# --- a secret that no X25519 key has ---------------------------------------------------
+# --- a secret that no X25519 key has --------------------------------------------------
 
 TINY = (8).to_bytes(32)
 
@@ -260,7 +266,7 @@ def test_a_secret_without_an_x25519_key_is_opened(
     assert (LIAR in add.survivors) == (field == "commitment")
 
 
-# --- a dealer and a holder who agree on a wrong share ----------------------------------
+# --- a dealer and a holder who agree on a wrong share ---------------------------------
 
 N_MANY = 16
 HOLDER = "site-00"

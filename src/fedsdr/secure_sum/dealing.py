@@ -49,7 +49,8 @@ class Proof:
     :math:`q(0)` for a polynomial q, both of degree ``threshold - 1``. Receiver i gets
     :math:`p(i)` and :math:`q(i)` in a box. The dealer publishes hashes of these pairs
     for all receivers, and the public half of m. The hash of all that, and of the public
-    half of s that it has signed before, is the challenge c, and the dealer publishes :math:`z(i) = q(i) + c\, p(i)` for all receivers.
+    half of s that it has signed before, is the challenge c, and the dealer publishes
+    :math:`z(i) = q(i) + c\, p(i)` for all receivers.
 
     Receiver i checks the hash and the equation for its own pair; everyone can check
     that all z lie on a polynomial of that degree, and that :math:`z(0)` is Schnorr's
@@ -312,10 +313,9 @@ def fits(
         return False
     committed = _nth(proof.commitments, number)
     challenge = challenge_of(_digest(context, dealer, proof.root, number))
-    return (
-        commitment_of(context, dealer, receiver, number, opened) == committed
-        and _response(opened, challenge) == proof.response(number)
-    )
+    return commitment_of(
+        context, dealer, receiver, number, opened
+    ) == committed and _response(opened, challenge) == proof.response(number)
 
 
 def check_dealing(

@@ -257,7 +257,7 @@ class StudyFile(BaseModel):
 
     @cached_property
     def _agreed(self) -> AgreedStudy:
-        """The study as the protocol knows it; files do not change once they are read."""
+        """The study as the protocol knows it; a file that was read does not change."""
         plain = {key: value for key, value in self.content().items() if key != "sites"}
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
