@@ -51,8 +51,10 @@ test-random: $(VENV)/.dev ## try the properties on examples that nobody has trie
 	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 		-m 'not e2e and not slow and hypothesis' $(ARGS)
 
-test-fuzz: $(VENV)/.dev ## send 60,000 mutated messages to a site
-	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py $(ARGS)
+test-fuzz: $(VENV)/.dev ## send 80,000 mutated messages to sites
+	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py \
+		tests/attacks/test_question_fuzz.py $(ARGS)
+
 test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
 	$(BIN)/python -m tools.mutants $(ARGS)
 
