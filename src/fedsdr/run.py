@@ -514,18 +514,16 @@ def provenance() -> dict[str, str]:
     dict
         Versions and time.
     """
-    return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **_installed(),
-    }
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"created": created, **_versions()}
 
 
 @cache
-def _installed() -> dict[str, str]:
-    """Read the versions of packages from their metadata, which takes a while."""
+def _versions() -> dict[str, str]:
+    # Looked up in files, which takes as long as a small fit.
     packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
-    return {name: version(name) for name in packages}
+    found = {name: version(name) for name in packages}
+    return {"python": platform.python_version(), **found}
 
 
 def _agree_on_settings(
