@@ -48,8 +48,8 @@ SITES = (
     off(
         "columns are recognised by their names in the study",
         "src/fedsdr/study/site_data.py",
-        "        return profile, reader.origin()\n",
-        "        return profile, None\n",
+        "return profile, reader.origin(), ",
+        "return profile, None, ",
         SAME_DATA,
     ),
     off(

@@ -1,9 +1,11 @@
-"""Every promise of SECURITY.md names tests, and these exist."""
+"""Every promise of SECURITY.md names tests, and these and the mutants are up to date."""
 
 import re
 from pathlib import Path
 
 import pytest
+from tools.mutant import Mutant
+from tools.mutant_table import MUTANTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "SECURITY.md"
@@ -46,3 +48,10 @@ def test_tests_that_are_named_exist() -> None:
     names = set(re.findall(r"`(test_\w+)`", text))
     assert names
     assert [name for name in sorted(names) if f"def {name}(" not in sources] == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
+def test_defences_that_are_switched_off_are_in_the_sources(mutant: Mutant) -> None:
+    for edit in mutant.edits:
+        text = (ROOT / edit.file).read_text(encoding="utf-8")
+        assert text.count(edit.old) == edit.count
