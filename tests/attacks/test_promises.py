@@ -1,4 +1,4 @@
-"""Every promise of SECURITY.md names tests, and these and the mutants are up to date."""
+"""Promises of SECURITY.md name tests that exist; mutants are those of the sources."""
 
 import re
 from pathlib import Path
