@@ -1,6 +1,8 @@
 """Text for people: without control characters, and digests in words to compare."""
 
 import hashlib
+import json
+import unicodedata
 
 #: Letters of words that can be said: consonants and vowels take
 #: turns, 4 bits a consonant and 2 bits a vowel, as in "proquints" (Wilkerson 2009).
@@ -10,6 +12,9 @@ VOWELS = "aiou"
 #: Bytes of a word, and of the fingerprint of a key.
 WORD_BYTES = 2
 FINGERPRINT_BYTES = 16
+
+#: Bytes of a name in UTF-8; certificates have room for 64.
+LONGEST = 63
 
 #: Words between two dots, so that nobody loses the place.
 GROUP = 4
@@ -49,6 +54,65 @@ def one_line(text: str) -> str:
         With single blanks, and escaped: no line of it can pass for one of ours.
     """
     return escaped(" ".join(text.split()))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a site or a study can be called so.
+
+    Parameters
+    ----------
+    text : str
+        A name, from another party perhaps.
+
+    Returns
+    -------
+    bool
+        True for letters of any script with their marks, digits, - and _, of which the
+        first is a letter or digit. Every name has one spelling in bytes (NFC).
+    """
+    kinds = [unicodedata.category(one)[0] for one in text]
+    return (
+        0 < len(text.encode("utf-8", "replace")) <= LONGEST
+        and unicodedata.is_normalized("NFC", text)
+        and kinds[0] in "LN"
+        and all(
+            kind in "LMN" or one in "-_" for one, kind in zip(text, kinds, strict=True)
+        )
+    )
+
+
+def as_toml_key(text: str) -> str:
+    """Write a name as a key of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        As it is, or in quotes: TOML has keys without quotes for ASCII only.
+    """
+    plain = text.replace("-", "").replace("_", "")
+    return text if plain.isascii() and plain.isalnum() else as_toml_text(text)
+
+
+def as_toml_text(text: str) -> str:
+    """Write a text as a value of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        In quotes.
+    """
+    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def in_words(content: bytes | str) -> str:

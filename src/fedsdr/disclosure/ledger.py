@@ -71,7 +71,9 @@ class Ledger:
         self, path: str | Path | None = None, signer: Signer | None = None
     ) -> None:
         self._signer = signer
-        self._store = MemoryStore() if path is None else FileStore(Path(path))
+        self._store: MemoryStore | FileStore = (
+            MemoryStore() if path is None else FileStore(Path(path))
+        )
         self._key: bytes | None = None
         self._verified = _Verified()
 
@@ -159,6 +161,19 @@ class Ledger:
     def create(self) -> None:
         """Make the files of a new ledger; an `InputError` where there is one."""
         self._store.create()
+
+    def rehearsal(self) -> "Ledger":
+        """Copy the ledger into memory, to see what it would permit.
+
+        Returns
+        -------
+        Ledger
+            With the same entries and key; what it records ends with the process.
+        """
+        copy = Ledger(signer=self._signer)
+        if isinstance(self._store, FileStore):
+            copy._store = self._store.in_memory()
+        return copy
 
     def adopt(self) -> bool:
         """Take over a ledger that has no seals, or those of another key.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
+from fedsdr.data.keyed_source import KeyedSource
 from fedsdr.disclosure import ColumnOrigin
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
@@ -43,6 +44,9 @@ class SiteData:
         self._preprocessor = Preprocessor(study, site.columns)
         try:
             self._source: Source = open_source(site.data, folder=site.folder)
+            if site.key:
+                memory = site.memory * MEBIBYTE
+                self._source = KeyedSource(self._source, site.key, memory)
         except InputError as error:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)

@@ -1,7 +1,8 @@
 """Templates of study and site files, with a comment on every key."""
 
-import json
 from collections.abc import Sequence
+
+from fedsdr.spoken import as_toml_text
 
 _STUDY = """\
 # A study. Every party has its own copy of this file. The content has to be equal
@@ -69,6 +70,8 @@ peers = "peers.json"       # accepted partners, see `fedsdr site peers`
 result = "result.json"     # file for the published result
 log = "site.log"           # error messages; they stay at the site
 memory = 256               # mebibytes for rows; larger data are read batch by batch
+# key = "patient_id"       # column that identifies a row; the order of rows then does
+                           # not matter. Databases need it: they keep no order
 
 [data]
 kind = "csv"               # or "parquet", "arrow", "sql"
@@ -118,11 +121,11 @@ def study_template(
     str
         TOML text with an empty roster.
     """
-    lines = [f'{_quote(one)} = {{ type = "number" }}' for one in columns]
+    lines = [f'{as_toml_text(one)} = {{ type = "number" }}' for one in columns]
     return _STUDY.format(
-        name=_quote(name),
-        target=_quote(target),
-        purpose=_quote(purpose),
+        name=as_toml_text(name),
+        target=as_toml_text(target),
+        purpose=as_toml_text(purpose),
         columns="\n".join(lines) or _EXAMPLES,
     )
 
@@ -142,9 +145,4 @@ def site_template(name: str = "north", study: str = "study.toml") -> str:
     str
         TOML text.
     """
-    return _SITE.format(name=_quote(name), study=_quote(study))
-
-
-def _quote(text: str) -> str:
-    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _SITE.format(name=as_toml_text(name), study=as_toml_text(study))
