@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import unicodedata
 
 #: Letters of words that can be said: consonants and vowels take
@@ -13,8 +14,9 @@ VOWELS = "aiou"
 WORD_BYTES = 2
 FINGERPRINT_BYTES = 16
 
-#: Bytes of a name in UTF-8; certificates have room for 64.
+#: Characters of a name; certificates have room for 64.
 LONGEST = 63
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST - 1}}}")
 
 #: Words between two dots, so that nobody loses the place.
 GROUP = 4
@@ -67,18 +69,29 @@ def is_name(text: str) -> bool:
     Returns
     -------
     bool
-        True for letters of any script with their marks, digits, - and _, of which the
-        first is a letter or digit. Every name has one spelling in bytes (NFC).
+        True for ASCII letters, digits, - and _, of which the first is a letter or
+        digit: NVFLARE lets no site in whose name has others.
     """
-    kinds = [unicodedata.category(one)[0] for one in text]
-    return (
-        0 < len(text.encode("utf-8", "replace")) <= LONGEST
-        and unicodedata.is_normalized("NFC", text)
-        and kinds[0] in "LN"
-        and all(
-            kind in "LMN" or one in "-_" for one, kind in zip(text, kinds, strict=True)
-        )
-    )
+    return _NAME.fullmatch(text) is not None
+
+
+def nearest_name(text: str) -> str:
+    """Suggest a name that a site or a study can have.
+
+    Parameters
+    ----------
+    text : str
+        Any text, with accents and blanks perhaps.
+
+    Returns
+    -------
+    str
+        The same letters without accents, with hyphens in place of anything else; empty
+        if no letter is left, as of other alphabets.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.findall(r"[A-Za-z0-9_]+", plain)
+    return "-".join(words).strip("_-")[:LONGEST]
 
 
 def as_toml_key(text: str) -> str:

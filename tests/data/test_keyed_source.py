@@ -24,13 +24,16 @@ class Frames:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
         return tuple(self.frame.columns)
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.frame)
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pd.DataFrame]:
+        """Read some columns."""
         self.n_reads += 1
         for start in range(0, len(self.frame), size):
             yield self.frame[list(columns)].iloc[start : start + size]

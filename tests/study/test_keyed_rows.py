@@ -35,7 +35,7 @@ def shuffle(files: Files, name: str, **site: object) -> None:
     """Write the same rows in another order."""
     rows = own_rows(files.rows, name)
     mixed = rows.sample(frac=1.0, random_state=5)
-    assert not mixed["patient_id"].tolist() == rows["patient_id"].tolist()
+    assert mixed["patient_id"].tolist() != rows["patient_id"].tolist()
     path = files.root / name / "rows.csv"
     mixed.to_csv(path, index=False)
     files.write_site(name, data={"kind": "csv", "path": path.name}, **site)

@@ -16,7 +16,9 @@ from fedsdr.transports.rehearsal import rehearse
 @pytest.fixture(name="files")
 def four_sites(tmp_path: Path) -> Files:
     """Write a study of four sites with one sum."""
-    return Files(tmp_path / "sites", simulate_rows(n_rows=60), model={"refit": "pooled"})
+    return Files(
+        tmp_path / "sites", simulate_rows(n_rows=60), model={"refit": "pooled"}
+    )
 
 
 def everything(files: Files) -> dict[Path, bytes]:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.cli.screen import Screen, check_name, check_writable, write_new
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.spoken import LONGEST, as_toml_key, is_name, key_words
+from fedsdr.spoken import as_toml_key, key_words
 
 
 def keygen(
@@ -35,11 +35,7 @@ def keygen(
         require("secure", "making a key")
         from fedsdr.secure_sum import Identity
 
-        if not is_name(site):
-            raise InputError(
-                f"--site: a site cannot be called '{site}': use at most {LONGEST} "
-                "letters, digits, - and _"
-            )
+        check_name(site, "--site")
         check_writable(out)
         if half == out or half.exists():
             raise InputError(

@@ -3,7 +3,9 @@
 import typer
 
 from fedsdr.cli.certificate_request import request
+from fedsdr.cli.log_bundles import site_logs
 from fedsdr.cli.site_check import check
+from fedsdr.cli.site_doctor import doctor
 from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
 from fedsdr.cli.site_ledger import ledger_app, void
@@ -19,6 +21,8 @@ def site() -> None:
 
 app.command()(init)
 app.command()(check)
+app.command()(doctor)
+app.command("logs")(site_logs)
 app.command()(request)
 app.command()(join)
 app.command()(void)

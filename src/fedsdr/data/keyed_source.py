@@ -131,8 +131,8 @@ class KeyedSource:
         gaps = int(batch[list(self.key)].isna().any(axis=1).sum())
         if gaps:
             raise InputError(
-                f"key: {enumerate_names(self.key)} is missing in {gaps} row(s) or more: "
-                "a key identifies every row"
+                f"key: {enumerate_names(self.key)} is missing in {gaps} row(s) or "
+                "more: a key identifies every row"
             )
 
 

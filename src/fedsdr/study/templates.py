@@ -1,7 +1,10 @@
 """Templates of study and site files, with a comment on every key."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from fedsdr.preparation import ColumnPlan
+from fedsdr.preparation.schema_file import TableSchema, as_toml
 from fedsdr.spoken import as_toml_text
 
 _STUDY = """\
@@ -13,12 +16,11 @@ name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take to answer a message
-missing = "refuse"         # or "drop" these rows, or "mean" over all sites; a column
+missing = {missing}         # or "drop" these rows, or "mean" over all sites; a column
                            # may declare its own rule
 
 [target]
-name = {target}
-type = "number"            # or "category", with levels = ["no", "yes"]
+{response}
 # unit = "mmol/L"
 # range = [0, 30]          # what lies outside is refused; inf leaves a side open
 
@@ -53,6 +55,9 @@ response = "auto"          # by the type of the target; or "ordered" numbers, "c
 
 #: Placeholder for the purpose of a study.
 PURPOSE = "What the study is for, in words that a data steward can decide on."
+
+_TYPE = """\
+type = "number"            # or "category", with levels = ["no", "yes"]"""
 
 _EXAMPLES = """\
 age = { type = "number", unit = "years", range = [18, 110] }
@@ -101,6 +106,7 @@ def study_template(
     target: str = "y",
     columns: Sequence[str] = (),
     purpose: str = PURPOSE,
+    schema: TableSchema | None = None,
 ) -> str:
     """Return the text of a study file to be completed.
 
@@ -115,19 +121,35 @@ def study_template(
         written.
     purpose : str
         Purpose of the study.
+    schema : TableSchema or None, default=None
+        What columns are taken for, in place of `target` and `columns`. Columns that it
+        leaves out are not in the study.
 
     Returns
     -------
     str
         TOML text with an empty roster.
     """
-    lines = [f'{as_toml_text(one)} = {{ type = "number" }}' for one in columns]
+    response = f"name = {as_toml_text(target)}\n{_TYPE}"
+    declared: dict[str, dict[str, Any]] = {one: {"type": "number"} for one in columns}
+    if schema is not None:
+        declared = {plan.name: plan.table() for plan in schema.columns if _counts(plan)}
+        if schema.target is not None:
+            keys = {"name": schema.target.name, **schema.target.table()}
+            response = "\n".join(f"{key} = {as_toml(v)}" for key, v in keys.items())
+    lines = [f"{as_toml_text(one)} = {as_toml(keys)}" for one, keys in declared.items()]
     return _STUDY.format(
         name=as_toml_text(name),
-        target=as_toml_text(target),
+        response=response,
+        missing=as_toml_text("refuse" if schema is None else schema.missing),
         purpose=as_toml_text(purpose),
         columns="\n".join(lines) or _EXAMPLES,
     )
+
+
+def _counts(plan: ColumnPlan) -> bool:
+    """Return whether a column belongs into a study: identifiers do not."""
+    return plan.type != "id"
 
 
 def site_template(name: str = "north", study: str = "study.toml") -> str:

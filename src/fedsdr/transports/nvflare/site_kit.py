@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -15,6 +14,9 @@ from cryptography.x509.oid import NameOID
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
 from fedsdr.spoken import escaped, is_name, key_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FORMAT = "fedsdr-kit-1"
 
