@@ -13,6 +13,7 @@ from fedsdr.cli import study_run, study_sites, tables
 from fedsdr.cli.log_bundles import study_logs
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_attach import attach
+from fedsdr.cli.study_bundle import bundle
 from fedsdr.cli.study_simulate import simulate
 from fedsdr.extras import require
 from fedsdr.spoken import one_line
@@ -101,6 +102,13 @@ def check(
             help="Rows of all sites together, for the cost of [privacy].",
         ),
     ] = 10_000,
+    statement: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a statement for an ethics board: a new .html or .md file.",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
@@ -117,6 +125,11 @@ def check(
 
         study = read_study(file)
         found = _describe(study, rows)
+        if statement is not None:
+            from fedsdr.study.statement import write_statement
+
+            check_writable(statement)
+            write_new(statement, write_statement(study, statement))
         if study.purpose == PURPOSE:
             screen.warn(f"{file}: purpose: not written yet; stewards decide on it")
     if json:
@@ -136,6 +149,7 @@ study_app.command()(study_run.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 study_app.command()(attach)
+study_app.command()(bundle)
 study_app.command("logs")(study_logs)
 
 
