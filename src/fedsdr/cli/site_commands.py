@@ -3,6 +3,7 @@
 import typer
 
 from fedsdr.cli.certificate_request import request
+from fedsdr.cli.ledger_copies import backup, restore
 from fedsdr.cli.log_bundles import site_logs
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_doctor import doctor
@@ -26,5 +27,7 @@ app.command("logs")(site_logs)
 app.command()(request)
 app.command()(join)
 app.command()(void)
+ledger_app.command()(backup)
+ledger_app.command()(restore)
 app.add_typer(peers_app, name="peers")
 app.add_typer(ledger_app, name="ledger")

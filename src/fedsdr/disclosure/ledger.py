@@ -170,10 +170,29 @@ class Ledger:
         Ledger
             With the same entries and key; what it records ends with the process.
         """
-        copy = Ledger(signer=self._signer)
-        if isinstance(self._store, FileStore):
-            copy._store = self._store.in_memory()
-        return copy
+        if isinstance(self._store, MemoryStore):
+            raise ValueError("a ledger in memory is its own rehearsal")
+        return Ledger.of(self._store.in_memory(), self._signer)
+
+    @classmethod
+    def of(cls, store: MemoryStore, signer: Signer | None = None) -> "Ledger":
+        """Make a ledger of lines that are in memory.
+
+        Parameters
+        ----------
+        store : MemoryStore
+            Lines, head and key.
+        signer : Signer or None, default=None
+            Identity of the site.
+
+        Returns
+        -------
+        Ledger
+            Not verified yet.
+        """
+        made = cls(signer=signer)
+        made._store = store
+        return made
 
     def adopt(self) -> bool:
         """Take over a ledger that has no seals, or those of another key.
