@@ -259,3 +259,46 @@ def test_a_full_disk(place: Path, monkeypatch, free: int, verdict: str) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(2**41, 0, free))
     found = examine_site(read_site(place / "study" / "north" / "site.toml"))
     assert {one.topic: one.verdict for one in found}["disk"] == verdict
+
+
+@contextmanager
+def relaying(port: int, onward: int) -> Iterator[None]:
+    """Pass bytes on, as a TCP proxy does, one connection after the other."""
+    with socket.create_server((ADDRESS, port)) as server:
+
+        def copy(source: socket.socket, target: socket.socket) -> None:
+            with suppress(OSError):
+                while raw := source.recv(4096):
+                    target.sendall(raw)
+                target.shutdown(socket.SHUT_WR)
+
+        def serve() -> None:
+            while True:
+                try:
+                    near, _ = server.accept()
+                except OSError:
+                    return
+                with near, socket.create_connection((ADDRESS, onward)) as far:
+                    back = threading.Thread(target=copy, args=(far, near))
+                    back.start()
+                    copy(near, far)
+                    back.join()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def test_a_proxy_that_passes_bytes_on_does_not_matter(
+    run, place: Path, port: int
+) -> None:
+    onward, now = free_port(), datetime.now(UTC)
+    with answering(Kits(place / "kits"), onward, now), relaying(port, onward):
+        code, found = examine(run, place)
+    assert code == 0
+    assert found["authority"]["verdict"] == "ok"
+    assert found["both clocks"]["verdict"] == "ok"
