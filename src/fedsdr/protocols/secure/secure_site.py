@@ -309,17 +309,18 @@ class SecureSite:
             return {}
         trial = self._outcomes.with_sum(self._outcomes.settle(asked), vector)
         fills = self._study.fills(trial, asked)
+        sites = tuple(sorted(opened.masked))
+        release = replace(self._release(asked, context), sites=sites)
+        self._gate.pin(release, vector, fills)
         if fills:
             # From here on sums are of these columns: a row that is nothing special
-            # beside the site's own mean may stand out beside that of all sites.
+            # beside the site's own mean may stand out beside that of all sites. The
+            # mean is in the ledger by now: no other one can be tried out.
             self._rows.score(None)
             self._rows.rescale(None)
             places = self._study.variables.filled_places
             self._rows.fill(places, np.array(list(fills.values())))
             self._inspect()
-        sites = tuple(sorted(opened.masked))
-        release = replace(self._release(asked, context), sites=sites)
-        self._gate.pin(release, vector, fills)
         self._outcomes = trial
         return {}
 
