@@ -44,7 +44,7 @@ def bundle(
     screen = Screen()
     with screen.polite():
         require("evidence", "a research object")
-        from fedsdr.study.evidence import write_bundle
+        from fedsdr.study.research_object import write_bundle
         from fedsdr.study.study_file import read_study
 
         check_writable(out)
