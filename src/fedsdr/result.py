@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.normal_scores import NormalScores
@@ -79,6 +80,8 @@ class Result:
         tolerance: all of them where `converged`, else the candidates; 0 if sums of all
         pairs of columns were formed. The bound and the gap are always those for all
         variables.
+    certainty : Certainty or None
+        Tests, selection frequencies and standard errors, if the method tests.
     """
 
     feature_names: tuple[str, ...]
@@ -102,6 +105,7 @@ class Result:
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     at_limit: bool = False
     n_certified: int = 0
+    certainty: Certainty | None = None
 
     @property
     def found_nothing(self) -> bool:
@@ -254,7 +258,13 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         # A reader of version 0.2 does not know these fields.
-        for name in ("scores", "stand_ins", "at_limit", "n_certified"):
+        for name in (
+            "scores",
+            "stand_ins",
+            "at_limit",
+            "n_certified",
+            "certainty",
+        ):
             if not fields[name]:
                 del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
@@ -303,6 +313,8 @@ class Result:
         if fields.get("scores") is not None:
             maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
             fields["scores"] = NormalScores(**maps)
+        if fields.get("certainty") is not None:
+            fields["certainty"] = Certainty.from_fields(fields["certainty"])
         found = fields.get("stand_ins", {})
         fields["stand_ins"] = {name: tuple(others) for name, others in found.items()}
         return cls(**fields)

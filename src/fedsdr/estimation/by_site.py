@@ -11,6 +11,7 @@ from fedsdr.estimation.alarms import (
     warn_of_covariances,
     warn_of_findings,
 )
+from fedsdr.estimation.direction_errors import direction_errors
 from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
@@ -105,6 +106,10 @@ def estimate_by_site(
     )
     directions = np.zeros((total.n_features, turn.shape[1]))
     directions[support] = basis @ turn
+    errors = np.zeros_like(directions)
+    errors[support], angles = direction_errors(
+        fit.profile, basis, kept, turn, mixed.sigma
+    )
     return Estimate(
         directions,
         support[kept],
@@ -114,6 +119,8 @@ def estimate_by_site(
         curved=fit.curved,
         unevenness=fit.profile.unevenness(total.n_rows / total.n_sites),
         spread=spread,
+        errors=errors,
+        angles=angles,
     )
 
 

@@ -48,6 +48,11 @@ class Estimate:
     spread : ndarray, optional
         How far the sites' covariances are apart, see `fedsdr.questions.SpreadOf`; empty
         if they were not asked.
+    errors : ndarray of shape (n_features, n_directions), optional
+        Standard errors of the directions, see `fedsdr.estimation.direction_errors`;
+        empty if they are not known.
+    angles : ndarray of shape (n_directions,), optional
+        Angle in radians that the true direction may be away.
     """
 
     directions: Matrix
@@ -59,6 +64,8 @@ class Estimate:
     at_limit: bool = False
     unevenness: float = 0.0
     spread: Vector = field(default_factory=lambda: np.empty(0))
+    errors: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    angles: Vector = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def nothing(

@@ -184,6 +184,7 @@ class FedSSIR(Reducer):
         privacy: Any = None,
         dense_limit: int = 300,
         max_seconds: float = 15.0,
+        select: Any = "criteria",
         protocol: str = "sums",
         random_state: Any = None,
     ) -> None:
@@ -198,6 +199,7 @@ class FedSSIR(Reducer):
         self.privacy = privacy
         self.dense_limit = dense_limit
         self.max_seconds = max_seconds
+        self.select = select
         self.protocol = protocol
         self.random_state = random_state
 

@@ -1,7 +1,7 @@
 """Rows of one site in memory."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -325,6 +325,31 @@ class MemoryRows(Rows):
         rows = dense_columns(self.X, _as_slice(columns))
         rows /= scale
         yield centre(rows, out=rows)[0], functions(slice(None))
+
+    def batches_again(
+        self,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        functions: Functions = no_functions,
+    ) -> Callable[[], Iterable[tuple[Matrix, Matrix]]]:
+        """Prepare some columns of all rows, to be read several times.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Returns
+        -------
+        callable
+            Returns what `batches` yields, which is computed once.
+        """
+        once = list(self.batches(columns, scale, functions))
+        return lambda: once
 
     def variances(self) -> Vector:
         """Compute the variance of every column.

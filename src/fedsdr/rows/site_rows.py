@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
+from fedsdr.rows.half_samples import deal_halves
 from fedsdr.summaries import Summary
 from fedsdr.summaries.column_spread import (
     ROUNDING,
@@ -239,6 +240,30 @@ class Rows(ABC):
             Values of the functions in these rows.
         """
 
+    def batches_again(
+        self,
+        columns: NDArray[np.intp],
+        scale: Vector,
+        functions: Functions = no_functions,
+    ) -> Callable[[], Iterable[tuple[Matrix, Matrix]]]:
+        """Prepare to read some columns of all rows several times.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+        functions : callable, default=no_functions
+            From a slice of rows to the values of the functions of y.
+
+        Returns
+        -------
+        callable
+            Returns what `batches` yields.
+        """
+        return lambda: self.batches(columns, scale, functions)
+
     @abstractmethod
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -423,7 +448,28 @@ class Rows(ABC):
                 masks += [fold != number, fold == number]
         if terms.validation_fraction:
             masks.append(~self.hold_out(terms))
-        return masks
+        return masks + self.halves(terms)
+
+    def halves(self, terms: Terms) -> list[Mask]:
+        """Divide the rows into halves, in several ways.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        list of ndarray of bool, shape (n_rows,)
+            Both halves of every split; the same in every call.
+        """
+        if not terms.n_splits:
+            return []
+        return deal_halves(
+            self.responses,
+            terms.n_splits,
+            lambda n_rows, use: self._shuffled(n_rows, use, 2 * terms.n_splits),
+        )
 
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
         if self.n_rows < 2 * n_folds:

@@ -102,6 +102,10 @@ class _Regression:
 
     def strongest(self, variables: Index) -> int:
         """Return the variable that explains most in addition to some."""
+        return int(np.argmax(self.additions(variables)))
+
+    def additions(self, variables: Index) -> Vector:
+        """Return what each variable explains in addition to some; -1 for these."""
         inside = self.sigma[np.ix_(variables, variables)]
         across = self.sigma[:, variables]
         shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
@@ -111,7 +115,7 @@ class _Regression:
         usable = room > 1e-6 * np.diag(self.sigma)
         gains = np.where(usable, gains / np.where(usable, room, 1.0), 0.0)
         gains[variables] = -1.0
-        return int(np.argmax(gains))
+        return np.asarray(gains)
 
     def _unexplained(self, variables: Index) -> Vector:
         return np.asarray(self.variances * (1 - self._shares(variables)))
@@ -200,6 +204,35 @@ def keep_unless_noise(
         if losses[weakest] > threshold:
             return kept
         kept = np.delete(kept, weakest)
+
+
+def further_variables(
+    total: Summary, support: Index, n_directions: int, most: int
+) -> Index:
+    """Return the selected variables with those that explain most beside them.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the selected variables, at least one.
+    n_directions : int
+        Dimension K.
+    most : int
+        Number of variables wanted in all.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending; only those of the support if they show no direction.
+    """
+    regression = _regression(total, support, n_directions)
+    if regression is None or most <= support.size:
+        return np.sort(support)
+    ranked = np.argsort(-regression.additions(support), kind="stable")
+    n_others = min(most, total.n_features) - support.size
+    return np.union1d(support, ranked[:n_others])
 
 
 def add_hidden_directions(
