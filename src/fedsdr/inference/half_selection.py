@@ -7,16 +7,10 @@ import numpy as np
 from fedsdr.arrays import Matrix
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.questions import Index
-from fedsdr.selection.second_selection import (
-    add_hidden_directions,
-    further_variables,
-    select_again,
-)
+from fedsdr.selection.quick_selection import further_variables, select_quickly
 from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.summary import Summary
 
-# Variables of which the first direction is made.
-N_FIRST = 10
 # Testing rows for every tested variable, and tested variables at most.
 ROWS_A_VARIABLE = 6
 MOST_TESTED = 60
@@ -63,18 +57,13 @@ def select_half(half: Summary, limit: int) -> HalfSelection:
 
     Notes
     -----
-    The group penalty and the score of `fedsdr.selection.second_selection`, from the ten
-    variables that move most with y. Eq2.10 is not solved: it takes as long as all else
-    in a fit. The sites' own kernels have the weight :math:`1 / \sqrt m`, with which
+    The sites' own kernels have the weight :math:`1 / \sqrt m`, with which
     they are as noisy as the kernel of the common means. More variables are tested than
     are selected: a noise variable in the test costs a row, a missed true one makes its
     neighbours look true.
     """
     mixed = half.mixed(1.0 / np.sqrt(half.n_sites))
-    strengths = np.diag(mixed.kernel) / np.maximum(np.diag(mixed.sigma), 1e-300)
-    first = np.sort(np.argsort(-strengths, kind="stable")[:N_FIRST])
-    selected = select_again(mixed, first, 1, 0.0)
-    selected, k = add_hidden_directions(mixed, selected, 1, limit)
+    selected, k = select_quickly(mixed, limit)
     part = mixed.subset(selected)
     basis, _ = leading_directions(part.sigma, part.kernel, k)
     room = (half.n_rows - half.n_sites) // ROWS_A_VARIABLE

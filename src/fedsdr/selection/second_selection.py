@@ -151,7 +151,7 @@ def select_again(
     """
     best = np.sort(support)
     for _ in range(MOST_ROUNDS):
-        regression = _regression(total, best, n_directions)
+        regression = regression_on(total, best, n_directions)
         if regression is None:
             break
         charge = regression.charge(best)
@@ -193,7 +193,7 @@ def keep_unless_noise(
     correlated with it, need not pay again.
     """
     kept = np.union1d(before, after)
-    regression = _regression(total, kept, n_directions)
+    regression = regression_on(total, kept, n_directions)
     if regression is None:
         return after
     threshold = float(chdtri(n_directions, NOISE_LEVEL))
@@ -204,35 +204,6 @@ def keep_unless_noise(
         if losses[weakest] > threshold:
             return kept
         kept = np.delete(kept, weakest)
-
-
-def further_variables(
-    total: Summary, support: Index, n_directions: int, most: int
-) -> Index:
-    """Return the selected variables with those that explain most beside them.
-
-    Parameters
-    ----------
-    total : Summary
-        Sums over all sites, columns on a common scale.
-    support : ndarray of int
-        Indices of the selected variables, at least one.
-    n_directions : int
-        Dimension K.
-    most : int
-        Number of variables wanted in all.
-
-    Returns
-    -------
-    ndarray of int
-        Indices, ascending; only those of the support if they show no direction.
-    """
-    regression = _regression(total, support, n_directions)
-    if regression is None or most <= support.size:
-        return np.sort(support)
-    ranked = np.argsort(-regression.additions(support), kind="stable")
-    n_others = min(most, total.n_features) - support.size
-    return np.union1d(support, ranked[:n_others])
 
 
 def add_hidden_directions(
@@ -273,26 +244,66 @@ def add_hidden_directions(
         wider = np.union1d(support, proposed)
         again = select_again(total, wider, k + 1)
         wider = np.union1d(support, again)
-        part = total.subset(wider)
-        spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
-        d, new = total.n_variables, wider.size - support.size
-        needed = needed_evidence(k + 1, d, total.n_rows)
-        test = judge(
-            float(spectrum[k]) if spectrum.size > k else 0.0,
-            total.noise_floor,
-            total.effective_freedom,
-            k + 1,
-            int(wider.size),
-            needed + 2 * new * np.log(d),
-        )
-        if not test.accepted:
+        if not shows_direction(total, support, wider, k + 1):
             break
         support, k = wider, k + 1
     return support, k
 
 
-def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
-    """Return the variables of the best direction that is left."""
+def shows_direction(
+    total: Summary, support: Index, wider: Index, n_directions: int
+) -> bool:
+    """Judge whether further variables show one direction more.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support, wider : ndarray of int
+        Indices of the variables without and with the further ones.
+    n_directions : int
+        Number of directions with the further one.
+
+    Returns
+    -------
+    bool
+        Whether its evidence exceeds what it needs, with a charge for every new
+        variable.
+    """
+    part = total.subset(wider)
+    spectrum = leading_directions(part.sigma, part.kernel, n_directions)[1]
+    d, new = total.n_variables, wider.size - support.size
+    last = float(spectrum[n_directions - 1]) if spectrum.size >= n_directions else 0.0
+    test = judge(
+        last,
+        total.noise_floor,
+        total.effective_freedom,
+        n_directions,
+        int(wider.size),
+        needed_evidence(n_directions, d, total.n_rows) + 2 * new * np.log(d),
+    )
+    return test.accepted
+
+
+def beside_directions(
+    total: Summary, support: Index, n_directions: int
+) -> tuple[Matrix, Matrix]:
+    r"""Take what the directions on some variables explain out of the kernel.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables.
+    n_directions : int
+        Number of directions.
+
+    Returns
+    -------
+    kernel, signal : ndarray of shape (n_features, n_features)
+        What is left of T, and of :math:`T - \varphi \Sigma`.
+    """
     part = total.subset(support)
     basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
     directions = np.zeros((total.n_features, basis.shape[1]))
@@ -304,7 +315,12 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
         return np.asarray(half - (half @ directions) @ across.T)
 
     kernel = without(total.kernel)
-    signal = kernel - total.noise_floor * without(total.sigma)
+    return kernel, kernel - total.noise_floor * without(total.sigma)
+
+
+def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
+    """Return the variables of the best direction that is left."""
+    kernel, signal = beside_directions(total, support, n_directions)
     top = total.n_features - 1
     direction = scipy.linalg.eigh((signal + signal.T) / 2, subset_by_index=[top, top])[
         1
@@ -324,7 +340,7 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
     return _best_on_path(regression, charge, max(total.n_rows // 10, 1))
 
 
-def _regression(
+def regression_on(
     total: Summary, support: Index, n_directions: int
 ) -> _Regression | None:
     r"""Make responses of the directions on the support.
@@ -370,10 +386,10 @@ def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | 
             since += 1
             if since >= PATIENCE:
                 break
-    return None if best is None else _improve(regression, best[1], charge, most)
+    return None if best is None else improve_singly(regression, best[1], charge, most)
 
 
-def _improve(
+def improve_singly(
     regression: _Regression, variables: Index, charge: float, most: int
 ) -> Index:
     """Add and drop single variables while the score gets better.
