@@ -34,6 +34,9 @@ class Certainty:
         square.
     n_halves : int
         Number of halves.
+    sites : tuple of (str, int)
+        How many sites do not agree with the result, by what they notice: "units",
+        "silent" or "outside"; empty if they were not asked.
     """
 
     p_values: Vector
@@ -44,6 +47,7 @@ class Certainty:
     errors: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     angles: Vector = field(default_factory=lambda: np.zeros(0))
     n_halves: int = 0
+    sites: tuple[tuple[str, int], ...] = ()
 
     def interval(self, level: float = 0.95) -> tuple[Matrix, Matrix]:
         """Return confidence intervals of the loadings.
@@ -86,4 +90,5 @@ class Certainty:
             **found,
             dimensions=dimensions,
             n_halves=int(fields["n_halves"]),
+            sites=tuple((str(code), int(count)) for code, count in fields["sites"]),
         )

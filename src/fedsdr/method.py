@@ -565,6 +565,9 @@ class Method:
         privacy = values.pop("privacy")
         if privacy is not None:
             values["privacy"] = privacy.to_mapping()
+        # Absent where nothing is tested: studies keep their digests.
+        if not self.tests:
+            del values["select"]
         return {
             name: rule_text(value) if isinstance(value, RULES.get(name, ())) else value
             for name, value in values.items()

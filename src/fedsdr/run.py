@@ -376,7 +376,8 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    yield from check_sites(total, support, own, gathered.frame, found)
+    noticed = yield from check_sites(total, support, own, gathered.frame, found)
+    found = replace(found, disagreeing=noticed)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:

@@ -105,6 +105,14 @@ def fit(
             "numbers for classes."
         ),
     ] = "auto",
+    select: Annotated[
+        str,
+        typer.Option(
+            help="How variables are selected: criteria; tested (the same, with a test, "
+            'a q-value and an interval for each); or fdr, "fdr(level=0.05)": those '
+            "whose tests keep the false discovery rate."
+        ),
+    ] = "criteria",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
@@ -125,6 +133,7 @@ def fit(
         "tol": tol,
         "scores": scores,
         "response": response,
+        "select": select,
     }
     written = {
         "names": names, "na": na, "sep": sep, "decimal": decimal,
@@ -249,7 +258,10 @@ def _show(
         ("penalty", f"{result.penalty:.4g}"),
         ("certificate", tables.certificate(result)),
     ]
-    screen.out.print(tables.variables(result))
+    if result.certainty is not None:
+        screen.out.print(f"\n{result.summary()}\n", markup=False, highlight=False)
+    else:
+        screen.out.print(tables.variables(result))
     if logs:
         rows.insert(
             2, ("logarithms", f"coefficients are of the log of {', '.join(logs)}")

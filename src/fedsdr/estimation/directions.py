@@ -53,6 +53,8 @@ class Estimate:
         empty if they are not known.
     angles : ndarray of shape (n_directions,), optional
         Angle in radians that the true direction may be away.
+    disagreeing : tuple of (str, int), default=()
+        How many sites do not agree with the directions, by what they notice.
     """
 
     directions: Matrix
@@ -66,6 +68,7 @@ class Estimate:
     spread: Vector = field(default_factory=lambda: np.empty(0))
     errors: Matrix = field(default_factory=lambda: np.empty((0, 0)))
     angles: Vector = field(default_factory=lambda: np.empty(0))
+    disagreeing: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def nothing(

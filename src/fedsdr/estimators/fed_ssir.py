@@ -84,6 +84,12 @@ class FedSSIR(Reducer):
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.
+    select : {"criteria", "tested", "fdr"}, Criteria, Tested or Fdr, default="criteria"
+        "tested": every variable is tested, too, on halves of the rows that have not
+        selected it; ``result_.summary()`` shows tests, q-values, selection frequencies
+        and intervals. "fdr": variables are selected by these tests so that the false
+        discovery rate is at most 10 %, or `Fdr(level=...)`. Both with
+        ``protocol="sums"`` only.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not

@@ -152,4 +152,5 @@ def describe_certainty(
         loadings=on_all(loadings, 0.0),
         errors=on_all(errors, 0.0),
         angles=np.degrees(found.angles) if known else np.zeros(0),
+        sites=found.disagreeing,
     )

@@ -75,8 +75,8 @@ def combine(p_values: Matrix) -> Vector:
     (`benchmarks/results/calibration.md`).
     """
     bounded = np.clip(p_values, SMALLEST_P, LARGEST_P)
-    mean = np.tan(np.pi * (0.5 - bounded)).mean(axis=0)
-    # The arc tangent of large numbers has no digits left of what is far from 1/2.
+    # The tangent near a quarter turn has no digits of a small p-value left.
+    mean = (1.0 / np.tan(np.pi * bounded)).mean(axis=0)
     far = np.arctan(1.0 / np.maximum(mean, 1.0))
     return np.asarray(np.where(mean > 1.0, far, np.pi / 2 - np.arctan(mean)) / np.pi)
 
