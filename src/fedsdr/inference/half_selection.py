@@ -12,7 +12,7 @@ from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.summary import Summary
 
 # Testing rows for every tested variable, and tested variables at most.
-ROWS_A_VARIABLE = 6
+ROWS_A_VARIABLE = 10
 MOST_TESTED = 60
 
 
@@ -94,7 +94,8 @@ def plan_test(number: int, found: HalfSelection, half: Summary, other: Summary) 
     Sites that have the same link learn it together: the weight of the site's own
     functions is :math:`1 - \varphi_a / \lambda_a`, at least 0, with
     :math:`\lambda_a` what the directions explain in the sites' own kernels beyond that
-    of common means, and :math:`\varphi_a` what noise would (James and Stein 1961).
+    of common means, and :math:`\varphi_a` what noise would (James and Stein 1961). The
+    slopes are the directions times what they explain here, without that of noise.
     """
     basis = np.zeros((found.tested.size, found.n_directions))
     basis[np.searchsorted(found.tested, found.selected)] = found.basis
@@ -107,13 +108,14 @@ def plan_test(number: int, found: HalfSelection, half: Summary, other: Summary) 
         noise = apart.noise_floor * found.n_directions
         own = max(1.0 - noise / explained, 0.0) if explained > 0.0 else 0.0
     mixed = part.mixed(own)
-    shares = np.einsum("jk,ji,ik->k", basis, mixed.kernel, basis) - mixed.noise_floor
+    moved = mixed.kernel @ basis - mixed.noise_floor * mixed.sigma @ basis
+    shares = np.clip((basis * moved).sum(axis=0), 0.0, 1.0)
     scatter = other.scatter[np.ix_(found.tested, found.tested)]
     return HalfTest(
         half=number,
         columns=np.asarray(found.tested, dtype=np.int64),
         basis=basis,
-        slopes=basis * np.clip(shares, 0.0, 1.0),
+        slopes=shares * basis,
         inverse=np.linalg.pinv(scatter, rcond=1e-10, hermitian=True),
         own=own,
         common=common,

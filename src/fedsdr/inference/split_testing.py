@@ -8,7 +8,7 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.certainty import Certainty
 from fedsdr.estimation.directions import Estimate
-from fedsdr.inference.half_selection import plan_test, select_half
+from fedsdr.inference.half_selection import HalfSelection, plan_test, select_half
 from fedsdr.inference.variable_tests import (
     combine,
     half_p_values,
@@ -44,18 +44,10 @@ def examine_variables(
     Question
         One question to the sites.
     """
-    halves = evidence.halves
-    found = [select_half(half, limit) for half in halves]
-    tests = [
-        plan_test(number, one, halves[number], halves[number ^ 1])
-        for number, one in enumerate(found)
-    ]
-    sums: Vector = yield frame.split_tests_of(tests)
-    d = evidence.total.n_features
-    p_values, chosen = np.ones((len(tests), d)), np.zeros((len(tests), d))
-    for i, (test, own) in enumerate(zip(tests, split_sums(tests, sums), strict=True)):
-        p_values[i, test.columns] = half_p_values(test, own)
-        chosen[i, found[i].selected] = 1.0
+    found, p_values = yield from split_p_values(evidence, frame, limit)
+    chosen = np.zeros_like(p_values)
+    for i, one in enumerate(found):
+        chosen[i, one.selected] = 1.0
     combined = combine(p_values)
     counts = Counter(one.n_directions for one in found)
     return Certainty(
@@ -65,6 +57,45 @@ def examine_variables(
         dimensions=tuple((k, counts[k] / len(found)) for k in sorted(counts)),
         n_halves=len(found),
     )
+
+
+def split_p_values(
+    evidence: Evidence, frame: ColumnFrame, limit: int
+) -> Asking[tuple[list[HalfSelection], Matrix]]:
+    """Let every half select, and test on the other half.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Sums over all sites, with those of halves of the rows.
+    frame : ColumnFrame
+        Where the variables are among the sites' columns.
+    limit : int
+        Largest dimension considered.
+
+    Returns
+    -------
+    found : list of HalfSelection
+        What every half has selected.
+    p_values : ndarray of shape (n_halves, n_features)
+        p-values by half; 1 where a variable was not tested.
+
+    Yields
+    ------
+    Question
+        One question to the sites.
+    """
+    halves = evidence.halves
+    found = [select_half(half, limit) for half in halves]
+    tests = [
+        plan_test(number, one, halves[number], halves[number ^ 1])
+        for number, one in enumerate(found)
+    ]
+    sums: Vector = yield frame.split_tests_of(tests)
+    p_values = np.ones((len(tests), evidence.total.n_features))
+    for i, (test, own) in enumerate(zip(tests, split_sums(tests, sums), strict=True)):
+        p_values[i, test.columns] = half_p_values(test, own)
+    return found, p_values
 
 
 def largest_dimension(method: Method) -> int:

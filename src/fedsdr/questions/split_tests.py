@@ -60,7 +60,7 @@ class SplitTestsOf(Question[Vector]):
             the site's rows.
         """
         self.settings.apply(rows, self.terms)
-        functions = response_functions(rows.weights_again(self.terms))
+        functions = response_functions(rows.tested_weights(self.terms))
         if functions is None:
             return np.zeros(self.n_values)
         halves = rows.halves(self.terms)

@@ -480,7 +480,23 @@ class MemoryRows(Rows):
                 found += [
                     summarize(**self._kept(terms, kept)) for kept in self._masks(terms)
                 ]
+                found += self._summarize_halves(terms)
         return found
+
+    def _summarize_halves(self, terms: Terms) -> list[Summary]:
+        """Summarise halves of the rows, with two classes as numbers in their order."""
+        y, discrete = self.tested_responses(terms)
+        rows = by_rows(self.X)
+        return [
+            summarize(
+                rows[kept],
+                y[kept],
+                kernel=terms.kernel,
+                response="classes" if discrete else "ordered",
+                on_degenerate="zero",
+            )
+            for kept in self.halves(terms)
+        ]
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

@@ -6,6 +6,7 @@ than all else. Variables are added and dropped one at a time by the score of
 """
 
 import numpy as np
+from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix
 from fedsdr.selection.second_selection import (
@@ -17,6 +18,8 @@ from fedsdr.selection.second_selection import (
 )
 from fedsdr.summaries.summary import Summary
 
+# Probability that a noise variable may matter.
+MAY_MATTER = 0.3
 # Variables that a direction is first made of, and rounds of improvement.
 N_FIRST = 10
 N_ROUNDS = 2
@@ -53,7 +56,7 @@ def select_quickly(total: Summary, limit: int) -> tuple[Index, int]:
 def further_variables(
     total: Summary, support: Index, n_directions: int, most: int
 ) -> Index:
-    """Return the selected variables with those that explain most beside them.
+    """Return the selected variables with those that may matter beside them.
 
     Parameters
     ----------
@@ -64,19 +67,21 @@ def further_variables(
     n_directions : int
         Dimension K.
     most : int
-        Number of variables wanted in all.
+        Largest number of variables in all.
 
     Returns
     -------
     ndarray of int
-        Indices, ascending; only those of the support if they show no direction.
+        Indices, ascending: those of the support, and those that are significant at
+        10 % beside them, the strongest first if they are too many.
     """
     regression = regression_on(total, support, n_directions)
-    if regression is None or most <= support.size:
+    if regression is None:
         return np.sort(support)
-    ranked = np.argsort(-regression.additions(support), kind="stable")
-    n_others = min(most, total.n_features) - support.size
-    return np.union1d(support, ranked[:n_others])
+    gains = regression.n_rows * regression.additions(support)
+    ranked = np.argsort(-gains, kind="stable")[: max(most - support.size, 0)]
+    kept = ranked[gains[ranked] > chdtri(n_directions, MAY_MATTER)]
+    return np.union1d(support, kept)
 
 
 def _strongest(total: Summary, kernel: Matrix) -> Index:
