@@ -12,7 +12,7 @@ from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.summary import Summary
 
 # Testing rows for every tested variable, and tested variables at most.
-ROWS_A_VARIABLE = 10
+ROWS_A_VARIABLE = 6
 MOST_TESTED = 60
 
 
