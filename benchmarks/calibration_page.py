@@ -43,8 +43,8 @@ def write_page(rows: Iterable[Row], command: str) -> str:
             f"Command: `{command}`. Commit: {commit}. Date: {day}.",
             "",
             "Designs are named by rows, columns, sites, x and y; see",
-            "`benchmarks/calibration_designs.py`. Numbers after +- are Monte Carlo",
-            "standard errors over samples. An asterisk marks a figure beyond its bound,",
+            "`benchmarks/calibration_designs.py`. Numbers after +- are standard",
+            "errors over samples. An asterisk marks a figure beyond its bound,",
             "two of them one that is beyond it by more than two standard errors.",
             "",
             "## Noise variables that are rejected, in percent",
@@ -71,10 +71,10 @@ def write_page(rows: Iterable[Row], command: str) -> str:
             "## Intervals and cost",
             "",
             "The paper's settings with 10 sites of 200 rows and 150 variables: 95 %",
-            "intervals for the loadings of selected true variables, against the nearest",
-            "point of the true subspace (bound 93 to 97 %), also for the fits alone that",
-            "missed no true variable; and processor time of a fit with tests relative to",
-            "one without (bound 2).",
+            "intervals for the loadings of selected true variables, against the",
+            "nearest point of the true subspace (bound 93 to 97 %), also for the fits",
+            "alone that missed no true variable; and processor time of a fit with",
+            "tests relative to one without (bound 2).",
             "",
             "| setting | fits | coverage | nothing missed | missed | time |",
             "|---|---|---|---|---|---|",
@@ -86,7 +86,9 @@ def write_page(rows: Iterable[Row], command: str) -> str:
 
 def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     names = list(dict.fromkeys(str(row["design"]) for row in rows))
-    return [(name, [row for row in rows if str(row["design"]) == name]) for name in names]
+    return [
+        (name, [row for row in rows if str(row["design"]) == name]) for name in names
+    ]
 
 
 def _numbers(rows: list[Row], name: str) -> np.ndarray:
@@ -142,4 +144,5 @@ def _coverage(name: str, rows: list[Row]) -> str:
     time = np.median(_numbers(rows, "with") / _numbers(rows, "without"))
     late = "" if time <= MOST_TIME else "*"
     missed = 100 * (len(rows) - len(whole)) / len(rows)
-    return f"| {name} | {len(rows)} | {' | '.join(cells)} | {missed:.0f} % | {time:.2f}{late} |"
+    cells += [f"{missed:.0f} %", f"{time:.2f}{late}"]
+    return f"| {name} | {len(rows)} | {' | '.join(cells)} |"

@@ -254,7 +254,9 @@ class Result:
         """
         loadings = self._loadings()
         units = np.where(self.scale > 0.0, self.scale, 1.0)[:, None]
-        chosen = np.empty(0, int) if self.found_nothing else np.flatnonzero(self.support)
+        chosen = (
+            np.empty(0, int) if self.found_nothing else np.flatnonzero(self.support)
+        )
         k = 0 if self.found_nothing else loadings.shape[1]
         rows = [
             {
@@ -337,11 +339,10 @@ class Result:
             notes.append("Note: loadings are those of normal scores of the variables.")
         notes += [f"Note: {line}." for line in self.describe_stand_ins()]
         if self.certainty is not None:
-            notes.append(
-                "p, q: tests on rows that have not selected the variable, q for false "
-                "discoveries.\nselected: share of the halves of the rows that select it. "
-                "See docs/inference.md."
-            )
+            notes += [
+                "p, q: tests on rows that have not selected the variable.",
+                "selected: share of the halves of the rows that select the variable.",
+            ]
         return notes
 
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:

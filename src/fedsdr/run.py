@@ -3,6 +3,7 @@
 import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -27,9 +28,9 @@ from fedsdr.exceptions import (
 )
 from fedsdr.inference import (
     describe_certainty,
+    examine_variables,
     largest_dimension,
     select_by_tests,
-    examine_variables,
 )
 from fedsdr.method import (
     Auto,
@@ -167,8 +168,8 @@ def _stages(
     result = report(gathered, method, selection, found)
     if certainty is None:
         return result
-    known = describe_certainty(certainty, found, gathered.frame)
-    return replace(result, certainty=known)
+    sure = describe_certainty(certainty, found, gathered.frame)
+    return replace(result, certainty=sure)
 
 
 def _private_stages(
@@ -531,12 +532,16 @@ def provenance() -> dict[str, str]:
     dict
         Versions and time.
     """
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"created": created, **_versions()}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    # Looked up in files, which takes as long as a small fit.
     packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
-    return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
+    found = {name: version(name) for name in packages}
+    return {"python": platform.python_version(), **found}
 
 
 def _agree_on_settings(

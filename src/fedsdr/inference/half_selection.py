@@ -72,7 +72,9 @@ def select_half(half: Summary, limit: int) -> HalfSelection:
     return HalfSelection(selected, tested, basis)
 
 
-def plan_test(number: int, found: HalfSelection, half: Summary, other: Summary) -> HalfTest:
+def plan_test(
+    number: int, found: HalfSelection, half: Summary, other: Summary
+) -> HalfTest:
     r"""Say what the other half has to compute.
 
     Parameters
@@ -116,7 +118,9 @@ def plan_test(number: int, found: HalfSelection, half: Summary, other: Summary) 
         columns=np.asarray(found.tested, dtype=np.int64),
         basis=basis,
         slopes=shares * basis,
-        inverse=np.linalg.pinv(scatter, rcond=1e-10, hermitian=True),
+        inverse=np.asarray(
+            np.linalg.pinv(scatter, rcond=1e-10, hermitian=True), dtype=np.float64
+        ),
         own=own,
         common=common,
     )

@@ -63,9 +63,8 @@ class SplitTestsOf(Question[Vector]):
         functions = response_functions(rows.tested_weights(self.terms))
         if functions is None:
             return np.zeros(self.n_values)
-        halves = rows.halves(self.terms)
-        # Rows of a file are read for every test, rows in memory once.
-        read = rows.batches_again(self.columns, self.scale, functions)
+        halves, values = rows.halves(self.terms), functions(slice(None))
+        read = rows.repeated(self.columns, self.scale)
         with np.errstate(all="ignore"):
-            parts = [cross_fit(read, halves, test) for test in self.tests]
+            parts = [cross_fit(read, values, halves, test) for test in self.tests]
         return np.concatenate(parts)

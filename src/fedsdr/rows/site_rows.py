@@ -240,30 +240,6 @@ class Rows(ABC):
             Values of the functions in these rows.
         """
 
-    def batches_again(
-        self,
-        columns: NDArray[np.intp],
-        scale: Vector,
-        functions: Functions = no_functions,
-    ) -> Callable[[], Iterable[tuple[Matrix, Matrix]]]:
-        """Prepare to read some columns of all rows several times.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Indices of the columns.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each column.
-        functions : callable, default=no_functions
-            From a slice of rows to the values of the functions of y.
-
-        Returns
-        -------
-        callable
-            Returns what `batches` yields.
-        """
-        return lambda: self.batches(columns, scale, functions)
-
     @abstractmethod
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -288,6 +264,25 @@ class Rows(ABC):
         functions : ndarray of shape (n_batch, n_functions)
             Values of the functions in these rows.
         """
+
+    def repeated(
+        self, columns: NDArray[np.intp], scale: Vector
+    ) -> Callable[[], Iterable[Matrix]]:
+        """Read some columns several times, see `batches`.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+
+        Returns
+        -------
+        callable
+            Returns batches of centred and scaled rows, which must not be overwritten.
+        """
+        return lambda: (own for own, _ in self.batches(columns, scale))
 
     def column_parts(self) -> Iterator[NDArray[np.intp]]:
         """Divide the columns into parts that are best looked at together.
@@ -381,7 +376,7 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -389,9 +384,9 @@ class Rows(ABC):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
+        Yields
+        ------
+        Summary
             Summaries in the order of `Terms.parts`. All rows together are checked as
             strictly as the terms demand; a part may be too small for a kernel.
         """

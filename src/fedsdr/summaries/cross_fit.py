@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 
-#: Batches of rows, centred and scaled, each with the values of the functions of y.
-Batches = Callable[[], Iterable[tuple[Matrix, Matrix]]]
+#: Returns batches of rows, centred and scaled.
+Batches = Callable[[], Iterable[Matrix]]
 
 #: Rows of each half that a site needs to contribute.
 FEWEST = 2
@@ -60,14 +60,18 @@ class HalfTest:
         return s * (k + k * (k + 1) // 2 + 1) + 2
 
 
-def cross_fit(batches: Batches, halves: Sequence[Mask], test: HalfTest) -> Vector:
+def cross_fit(
+    batches: Batches, functions: Matrix, halves: Sequence[Mask], test: HalfTest
+) -> Vector:
     r"""Compute the sums of one test at one site, in two passes over its rows.
 
     Parameters
     ----------
     batches : callable
         Returns batches of rows of all columns that are read, centred and on the common
-        scale, each with the values of the functions Q of y.
+        scale.
+    functions : ndarray of shape (n_rows, n_functions)
+        Values of the functions Q of y in all rows.
     halves : sequence of ndarray of bool, shape (n_rows,)
         Rows of every half.
     test : HalfTest
@@ -95,26 +99,23 @@ def cross_fit(batches: Batches, halves: Sequence[Mask], test: HalfTest) -> Vecto
     n_learning, n_testing = int(learning.sum()), int(testing.sum())
     if min(n_learning, n_testing) < FEWEST:
         return nothing
+    sums = np.zeros((2, test.columns.size))
     moved: Matrix | float = 0.0
-    sums = [np.zeros(test.columns.size), np.zeros(test.columns.size)]
-    totals: list[Vector | float] = [0.0, 0.0]
     start = 0
-    for rows, functions in batches():
-        place = slice(start, start + len(rows))
+    for rows in batches():
+        x, place = rows[:, test.columns], slice(start, start + len(rows))
         start += len(rows)
-        x = rows[:, test.columns]
-        for side, kept in enumerate((learning[place], testing[place])):
-            sums[side] += x[kept].sum(axis=0)
-            totals[side] = totals[side] + functions[kept].sum(axis=0)
-        kept = learning[place]
-        moved = moved + functions[kept].T @ (x[kept] @ test.basis)
-    means = [sums[0] / n_learning, sums[1] / n_testing]
-    level = np.asarray(totals[1]) / n_testing
-    centred = np.asarray(moved) - np.outer(np.asarray(totals[0]), means[0] @ test.basis)
-    coefficients = _mixed(test, centred * (start / n_learning), start)
-    return _add_up(
-        batches, testing, test, (means[1], level, coefficients), n_testing, nothing
-    )
+        own = x[learning[place]]
+        sums += [own.sum(axis=0), x[testing[place]].sum(axis=0)]
+        moved = moved + functions[place][learning[place]].T @ (own @ test.basis)
+    # The functions are of mean zero over all rows of the site, not over a half.
+    level = functions[learning].sum(axis=0)
+    moved = np.asarray(moved) - np.outer(level, sums[0] @ test.basis / n_learning)
+    coefficients = _mixed(test, moved * (start / n_learning), start)
+    fitted = functions @ coefficients
+    fitted -= fitted[testing].mean(axis=0)
+    found = _add_up(batches, testing, test, fitted, sums[1] / n_testing)
+    return found if np.isfinite(found).all() else nothing
 
 
 def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
@@ -129,32 +130,26 @@ def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
 
 
 def _add_up(
-    batches: Batches,
-    testing: Mask,
-    test: HalfTest,
-    learned: tuple[Vector, Vector, Matrix],
-    n_testing: int,
-    nothing: Vector,
+    batches: Batches, testing: Mask, test: HalfTest, fitted: Matrix, mean: Vector
 ) -> Vector:
-    mean, level, coefficients = learned
+    """Add up coefficients, their covariances, and fourth powers over testing rows."""
     s, k = test.basis.shape
-    upper = np.triu_indices(k)
+    first, second = np.triu_indices(k)
     scores = np.zeros((s, k))
-    squares = np.zeros((s, upper[0].size))
+    squares = np.zeros((s, first.size))
     fourth = np.zeros(s)
     start = 0
-    for rows, functions in batches():
+    for rows in batches():
         kept = testing[start : start + len(rows)]
+        g = fitted[start : start + len(rows)][kept]
         start += len(rows)
         x = rows[kept][:, test.columns] - mean
-        fitted = (functions[kept] - level) @ coefficients
-        beside = x @ test.inverse
-        left = fitted - x @ test.slopes
-        scores += beside.T @ fitted
+        beside, left = x @ test.inverse, g - x @ test.slopes
+        scores += beside.T @ g
         own = beside**2
-        squares += own.T @ (left[:, upper[0]] * left[:, upper[1]])
+        squares += own.T @ (left[:, first] * left[:, second])
         fourth += (own**2).sum(axis=0)
+    n_testing = int(testing.sum())
     # A site's mean takes one of its rows.
     squares *= n_testing / (n_testing - 1)
-    found = np.concatenate([scores.ravel(), squares.ravel(), fourth, [n_testing, 1.0]])
-    return found if np.isfinite(found).all() else nothing
+    return np.concatenate([scores.ravel(), squares.ravel(), fourth, [n_testing, 1.0]])
