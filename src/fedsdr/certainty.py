@@ -59,8 +59,10 @@ class Certainty:
 
         Returns
         -------
-        low, high : ndarray of shape (n_features, n_directions)
-            Ends of the intervals.
+        low : ndarray of shape (n_features, n_directions)
+            Lower ends.
+        high : ndarray of shape (n_features, n_directions)
+            Upper ends.
         """
         reach = float(ndtri(0.5 + level / 2)) * self.errors
         return self.loadings - reach, self.loadings + reach

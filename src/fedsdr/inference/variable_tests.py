@@ -87,7 +87,7 @@ def q_values(p_values: Vector) -> Vector:
     Parameters
     ----------
     p_values : ndarray of shape (n_features,)
-        p-values.
+        Probabilities, one for every variable.
 
     Returns
     -------

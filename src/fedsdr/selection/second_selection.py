@@ -301,8 +301,10 @@ def beside_directions(
 
     Returns
     -------
-    kernel, signal : ndarray of shape (n_features, n_features)
-        What is left of T, and of :math:`T - \varphi \Sigma`.
+    kernel : ndarray of shape (n_features, n_features)
+        What is left of T.
+    signal : ndarray of shape (n_features, n_features)
+        What is left of :math:`T - \varphi \Sigma`.
     """
     part = total.subset(support)
     basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
@@ -345,6 +347,23 @@ def regression_on(
 ) -> _Regression | None:
     r"""Make responses of the directions on the support.
 
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables selected so far.
+    n_directions : int
+        Dimension K.
+
+    Returns
+    -------
+    _Regression or None
+        Regression of functions of y on all variables; None if no direction explains
+        more than noise.
+
+    Notes
+    -----
     With generalised eigenvalue :math:`\lambda_k` and :math:`T v_k = F (F' v_k)`, the
     response :math:`g_k = F' v_k / \lambda_k` has the regression coefficients
     :math:`v_k`, variance :math:`1 / \lambda_k` and residual variance
@@ -394,6 +413,24 @@ def improve_singly(
 ) -> Index:
     """Add and drop single variables while the score gets better.
 
+    Parameters
+    ----------
+    regression : _Regression
+        Regression of functions of y on all variables.
+    variables : ndarray of int
+        Indices of the variables to begin with.
+    charge : float
+        Charge of every variable.
+    most : int
+        Largest number of variables.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending.
+
+    Notes
+    -----
     A lasso lets the neighbours of a variable in before it; what is best without a
     penalty is found one variable at a time.
     """
