@@ -21,7 +21,7 @@ from fedsdr.summaries.summary import Summary
 # Probability that a noise variable may matter.
 MAY_MATTER = 0.3
 # Variables that a direction is first made of, and rounds of improvement.
-N_FIRST = 10
+N_FIRST = 5
 N_ROUNDS = 2
 
 
