@@ -23,7 +23,8 @@ class Certainty:
     frequencies : ndarray of shape (n_features,)
         Share of the halves of the rows that select the variable.
     dimensions : tuple of (int, float)
-        Share of the halves that find each number of directions.
+        Share of the halves whose pooled sums show each number of directions. Where the
+        sites' covariances differ, pooled sums show more than the second stage of a fit.
     loadings : ndarray of shape (n_features, n_directions)
         Coefficients of the directions per standard deviation of a variable, for
         directions of variance 1; without columns if there are none.

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-#: Width of the text.
-WIDTH = 88
+#: Width of the text: that of a terminal.
+WIDTH = 79
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class FitSummary:
         number, share = row["direction"], row["share"]
         heading = f"direction {number}: y explains {share:.3f} of its variance"
         if "angle" in row:
-            heading += f"; true one within about {row['angle']:.1f} degrees"
+            heading += f"; true one within {row['angle']:.1f} degrees"
         own = [one for one in self.variables if one["direction"] == number]
         width = max([8, *(len(str(one["variable"])) for one in own)])
         tested = any("q" in one for one in own)

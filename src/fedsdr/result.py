@@ -320,7 +320,7 @@ class Result:
         sure = self.certainty
         if sure is not None:
             shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
-            facts.append(("halves of rows", f"{sure.n_halves}; directions {shares}"))
+            facts.append(("halves", f"{sure.n_halves}; pooled directions: {shares}"))
             if sure.sites:
                 counts = ", ".join(f"{name} {count}" for name, count in sure.sites)
                 facts.append(("sites that differ", counts))

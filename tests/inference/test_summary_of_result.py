@@ -27,7 +27,7 @@ def test_all_forms_have_the_same_numbers(result):
         assert f"\n{name} " in text
     assert "750 at 5 site(s)" in text
     assert f"{frame.loading[0]:.3f}" in text
-    assert all(len(line) <= 88 for line in text.splitlines())
+    assert all(len(line) <= 79 for line in text.splitlines())
 
 
 def test_loadings_are_per_standard_deviation_and_coefficients_in_units(result):

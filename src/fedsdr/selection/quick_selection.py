@@ -73,7 +73,7 @@ def further_variables(
     -------
     ndarray of int
         Indices, ascending: those of the support, and those that are significant at
-        10 % beside them, the strongest first if they are too many.
+        30 % beside them, the strongest first if they are too many.
     """
     regression = regression_on(total, support, n_directions)
     if regression is None:
