@@ -50,7 +50,7 @@ def write_page(rows: Iterable[Row], command: str) -> str:
             "## Noise variables that are rejected, in percent",
             "",
             "Combined over 8 halves (a variable that a half has not tested counts as",
-            "p = 0.99 there), and for single halves among the variables that they test.",
+            "p = 0.99 there), and for single halves among the variables they test.",
             f"Bounds: {', '.join(f'{value:g}' for value in BOUNDS.values())} %.",
             "",
             "| design | samples | 5 % | 1 % | 0.1 % | single 5 % | 1 % | 0.1 % |",

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from fedsdr.selection.second_selection import (
-    regression_on,
     add_hidden_directions,
     group_lasso,
     keep_unless_noise,
+    regression_on,
     select_again,
 )
 from fedsdr.summaries import Smooth, Summary, summarize
