@@ -20,7 +20,7 @@ NODE_WORKERS ?= $(CORES)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
 	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
-	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms dist docs walk reproduce clean
+	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms calibration dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -112,6 +112,9 @@ bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 
 designs: $(VENV)/.dev ## fit every method to hard designs, ARGS="--runs 5 --jobs 2"
 	$(BIN)/python -m benchmarks.designs $(ARGS)
+
+calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and their cost
+	$(BIN)/python -m benchmarks.calibration $(ARGS)
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)

@@ -105,6 +105,14 @@ def fit(
             "numbers for classes."
         ),
     ] = "auto",
+    select: Annotated[
+        str,
+        typer.Option(
+            help="How variables are selected: criteria; tested (the same, with a test, "
+            'a q-value and an interval for each); or fdr, "fdr(level=0.05)": those '
+            "whose tests keep the false discovery rate."
+        ),
+    ] = "criteria",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
@@ -131,6 +139,7 @@ def fit(
         "tol": tol,
         "scores": scores,
         "response": response,
+        "select": select,
     }
     written = {
         "names": names, "na": na, "sep": sep, "decimal": decimal,
@@ -256,7 +265,10 @@ def _show(
     logs: list[str],
 ) -> None:
     rows = loadings_table.describe(result, response)
-    screen.out.print(loadings_table.show_loadings(result))
+    if result.certainty is not None:
+        screen.out.print(f"\n{result.summary()}\n", markup=False, highlight=False)
+    else:
+        screen.out.print(loadings_table.show_loadings(result))
     if logs:
         rows.insert(2, ("logarithms", f"loadings are of the log of {', '.join(logs)}"))
     screen.out.print(tables.facts(rows))

@@ -34,6 +34,7 @@ from fedsdr.questions.question import (
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
+from fedsdr.questions.split_tests import SplitTestsOf
 
 __all__ = [
     "AS_HELD",
@@ -61,6 +62,7 @@ __all__ = [
     "RowSettings",
     "RowsOf",
     "ScoreSteps",
+    "SplitTestsOf",
     "SpreadOf",
     "Sum",
     "ask_sites",
