@@ -3,6 +3,7 @@
 A new sum is one more class here, and a case in `read_question`.
 """
 
+from fedsdr.questions.additive_steps import AxesOf, NewtonOf, NewtonSums
 from fedsdr.questions.column_frame import ColumnFrame, Index
 from fedsdr.questions.column_sums import (
     ColumnPowers,
@@ -41,6 +42,7 @@ __all__ = [
     "Adder",
     "AgreementOf",
     "Asking",
+    "AxesOf",
     "BlockOf",
     "CandidateErrors",
     "ColumnFrame",
@@ -53,6 +55,8 @@ __all__ = [
     "JoinedRows",
     "MomentSums",
     "MomentsOf",
+    "NewtonOf",
+    "NewtonSums",
     "Outcomes",
     "PrivateMoments",
     "ProfileOf",

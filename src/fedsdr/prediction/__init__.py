@@ -1,0 +1,1 @@
+"""Models of y on the reduced variables."""
