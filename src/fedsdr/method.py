@@ -261,6 +261,9 @@ class Terms:
     max_columns : int, default=0
         Largest number of columns of which sums with other columns are asked for; 0 if
         sums of all pairs of columns are.
+    max_steps : int, default=0
+        Largest number of Newton steps of a model of y on the reduced variables; 0 if no
+        such model is fitted.
     """
 
     n_features: int
@@ -276,6 +279,7 @@ class Terms:
     privacy: Privacy | None = None
     honest: int = 1
     max_columns: int = 0
+    max_steps: int = 0
 
     @property
     def columns_at_once(self) -> int:
@@ -308,13 +312,15 @@ class Terms:
         Returns
         -------
         int
-            1, except for profiles, which are asked for while directions improve, and
-            for sums of columns, which are asked for while variables enter.
+            1, except for profiles, which are asked for while directions improve, for
+            sums of columns, which are asked for while variables enter, and for Newton
+            steps.
         """
         several = {
             "profile": self.max_profiles,
             "block": MOST_BLOCKS,
             "columns": MOST_ASKED,
+            "newton": self.max_steps,
         }
         return several.get(statistic, 1)
 
@@ -331,6 +337,8 @@ class Terms:
         # Absent without it: studies keep their digests.
         if privacy is not None:
             plain |= {"privacy": privacy.to_mapping(), "honest": honest}
+        if not self.max_steps:
+            del plain["max_steps"]
         return {**plain, "kernel": rule_text(self.kernel)}
 
 

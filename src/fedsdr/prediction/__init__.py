@@ -1,1 +1,17 @@
-"""Models of y on the reduced variables."""
+"""Models of y on the reduced variables: curves with bands, predictions, measures."""
+
+from fedsdr.prediction.additive_fit import AdditiveFit, axes_of, fit_additive
+from fedsdr.prediction.measures import Measures, prediction_sums
+from fedsdr.prediction.model_file import read_model, write_model
+from fedsdr.prediction.prediction_model import PredictionModel
+
+__all__ = [
+    "AdditiveFit",
+    "Measures",
+    "PredictionModel",
+    "axes_of",
+    "fit_additive",
+    "prediction_sums",
+    "read_model",
+    "write_model",
+]

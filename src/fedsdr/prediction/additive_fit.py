@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.exceptions import ConvergenceWarning, InputError, warn_user
+from fedsdr.exceptions import InputError, warn_user
 from fedsdr.method import Terms
 from fedsdr.prediction.smoothing import GRID, LocalModel
 from fedsdr.questions import Asking, AxesOf, NewtonOf, NewtonSums
 from fedsdr.result import Result
 from fedsdr.summaries.families import Family
-from fedsdr.summaries.newton_parts import SiteDeviation
+from fedsdr.summaries.newton_parts import (
+    LARGEST_WEIGHT,
+    LEAST_WEIGHT,
+    SiteDeviation,
+)
 from fedsdr.summaries.spline_basis import SplineBasis
 
 #: Newton steps at most, and steps in which penalties are still chosen.
@@ -22,9 +26,6 @@ TOLERANCE = 1e-9
 
 # Longest step while the loss may be far from quadratic.
 LONGEST = 10.0
-
-# Bounds of the penalties on what sites have of their own.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-4, 1e8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +165,7 @@ def _descend(question: NewtonOf, dispersion: float) -> Asking[AdditiveFit]:
             smooth = model.choose(smooth)
         penalty = model.penalty(smooth)
         at = question.coefficients
-        value = sums.penalised + at @ penalty @ at / 2
+        value = float(sums.penalised + at @ penalty @ at / 2)
         worse = not value <= accepted + 1e-10 * (1.0 + abs(accepted))
         if not choosing and worse:
             question = replace(question, coefficients=(at + before) / 2)
@@ -185,6 +186,8 @@ def _descend(question: NewtonOf, dispersion: float) -> Asking[AdditiveFit]:
         before = at
         deviation = SiteDeviation(question.deviation.own, weights)
         question = replace(question, coefficients=at + step, deviation=deviation)
+    from fedsdr.exceptions import ConvergenceWarning
+
     warn_user(
         f"the model of y did not settle in {MOST_NEWTON} steps: predictions may be "
         "rough; try fewer directions",

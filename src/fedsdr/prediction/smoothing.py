@@ -76,7 +76,7 @@ class LocalModel:
         whole = self.sums.curvature + self.penalty(smooth)
         target = self.sums.curvature @ self.at - self.sums.gradient
         solved = np.linalg.solve(whole, np.column_stack([target, self.sums.curvature]))
-        return solved[:, 0], float(np.trace(solved[:, 1:]))
+        return np.array(solved[:, 0], np.float64), float(np.trace(solved[:, 1:]))
 
     def score(self, smooth: Vector) -> float:
         """Estimate how well penalties would predict other rows.
@@ -99,7 +99,7 @@ class LocalModel:
         if self.family.name != "linear":
             return float(loss + CHARGE * freedom)
         left = max(self.sums.n_rows - CHARGE * freedom, 1.0)
-        return float(self.sums.n_rows * max(loss, 0.0) / left**2)
+        return float(self.sums.n_rows * loss / left**2)
 
     def choose(self, smooth: Vector) -> Vector:
         """Choose the penalty of each curve, one after the other.

@@ -85,7 +85,9 @@ class AxesOf(Question[Vector]):
         y : ndarray of shape (n_rows,)
             Responses.
         """
-        self.settings.apply(rows, self.terms)
+        # Gaps are filled and columns scored below: the sums of a fit centre rows, and
+        # here the sites' means matter.
+        rows.rescale(self.settings.powers)
         y = np.asarray(rows.responses)
         Family("linear").check(y)
         chosen = np.zeros(self.terms.n_features, dtype=bool)
@@ -274,7 +276,10 @@ class NewtonOf(Question[Vector]):
         ends = np.cumsum([N_COUNTS, width, width])
         counts, totals, gradient, triangle = np.split(vector, ends)
         return NewtonSums(
-            *map(float, counts[:4]),
+            float(counts[0]),
+            float(counts[1]),
+            float(counts[2]),
+            float(counts[3]),
             counts[4:6],
             counts[6:8],
             totals,

@@ -11,6 +11,9 @@ from fedsdr.summaries.spline_basis import SplineBasis
 #: What sites may have of their own: nothing, the intercept, or intercept and curves.
 OWN = ("nothing", "intercepts", "curves")
 
+#: Bounds of the penalties on what sites have of their own.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-4, 1e8
+
 #: Numbers of a Newton step beside gradient, curvature and means of the columns.
 N_COUNTS = 8
 
@@ -144,7 +147,8 @@ def own_coefficients(
         length = 1.0
         while length > 1e-10:
             trial = found - length * step
-            loss = family.loss(y, offset + own @ trial) + trial @ penalty @ trial / 2
+            charged = float(trial @ penalty @ trial) / 2
+            loss = family.loss(y, offset + own @ trial) + charged
             if loss <= value + 1e-12 * (1.0 + abs(value)):
                 break
             length /= 2
