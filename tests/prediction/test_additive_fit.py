@@ -8,13 +8,14 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from fedsdr.estimators.masked_sites import join_under_masks
 from fedsdr.exceptions import InputError
+from fedsdr.method import Terms
 from fedsdr.prediction import axes_of, fit_additive
 from fedsdr.questions import ask_sites
 from fedsdr.result import Result
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN
 
-from .conftest import TERMS
+TERMS = Terms(5, max_steps=40)
 
 
 def pooled_columns(fit: Any, sites: Any) -> tuple[np.ndarray, np.ndarray, list[slice]]:

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from fedsdr.exceptions import Refusal
+from fedsdr.method import Terms
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import AxesOf, NewtonOf, read_question
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN, SiteDeviation
 from fedsdr.summaries.spline_basis import SplineBasis
 
-from .conftest import TERMS
+TERMS = Terms(5, max_steps=40)
 
 
 @pytest.fixture(name="question")

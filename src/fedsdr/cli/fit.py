@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import column_table, tables
+from fedsdr.cli import column_table, fit_model, tables
 from fedsdr.cli import table_options as told
 from fedsdr.cli.options import read_method, split_names
 from fedsdr.cli.screen import Screen, check_writable, keep_former
@@ -106,6 +106,8 @@ def fit(
         ),
     ] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    model: fit_model.ModelFile = None,
+    evaluate: fit_model.Evaluate = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
@@ -138,6 +140,7 @@ def fit(
     guesses = told.read_guess_options(missing, categorical, log, na)
     with screen.polite():
         check_writable(out)
+        check_writable(model)
         from fedsdr.preparation import read_schema
 
         agreed = None if schema is None else read_schema(schema)
@@ -149,6 +152,8 @@ def fit(
         with screen.stage("Fitting") as stage:
             result = _estimate(table, settings, used)
             stage.done = "Chose the dimension and the penalty, fitted, certified"
+        if model is not None:
+            fit_model.write_new_model(screen, model, table, settings, result)
         former = keep_former(out)
         if former is not None:
             screen.note(f"{out} existed, and was kept as {former}")
@@ -158,6 +163,9 @@ def fit(
     else:
         logs = [plan.name for plan in used.columns if plan.log]
         _show(screen, result, out, _taken_for(table, result), logs)
+    if evaluate is not None:
+        with screen.polite():
+            fit_model.show_scores(screen, evaluate, table, settings)
 
 
 def _read(
@@ -221,7 +229,12 @@ def _estimate(
     from fedsdr import FedSSIR
 
     found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
-    return replace(found, settings={**found.settings, "preparation": schema.table()})
+    prepared: dict[str, Any] = {"preparation": schema.table()}
+    if table.filled:
+        # Gaps were filled with the mean of the column, which that did not change.
+        means = {name: float(table.X[name].mean()) for name in table.filled}
+        prepared["filled_with"] = means
+    return replace(found, settings={**found.settings, **prepared})
 
 
 def _taken_for(table: "AnalysisTable", result: "Result") -> str:

@@ -1,17 +1,15 @@
 """Model files: JSON without code, all of which is checked when it is read."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.prediction.prediction_model import PredictionModel
 from fedsdr.result import Result
+from fedsdr.result_checks import is_number, read_numbers
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN, SiteDeviation
 from fedsdr.summaries.spline_basis import SplineBasis
@@ -89,6 +87,8 @@ def read_model(source: str | Path) -> PredictionModel:
     if strange or missing:
         problem = f"unknown '{strange[0]}'" if strange else f"without '{missing[0]}'"
         raise InputError(f"not a fedsdr model: {problem}")
+    if not isinstance(content["result"], dict):
+        raise InputError("not a fedsdr model: 'result' must be that of a fit")
     result = Result.from_json(json.dumps(content["result"]))
     n_axes = result.n_directions
     splines = SplineBasis(
@@ -143,13 +143,8 @@ def _load(source: str | Path) -> dict[str, Any]:
     return content
 
 
-def _is_number(value: Any) -> bool:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return plain and math.isfinite(value)
-
-
 def _number(content: dict[str, Any], name: str) -> float:
-    if not _is_number(content[name]):
+    if not is_number(content[name]):
         raise InputError(f"not a fedsdr model: '{name}' must be a number")
     return float(content[name])
 
@@ -171,38 +166,7 @@ def _choice(content: dict[str, Any], name: str, choices: tuple[str, ...]) -> str
 
 
 def _numbers(content: dict[str, Any], name: str, shape: tuple[int, ...]) -> Any:
-    return as_numbers(content[name], f"'{name}'", shape)
-
-
-def as_numbers(value: Any, name: str, shape: tuple[int, ...]) -> Matrix | Vector:
-    """Read an array of finite numbers of a known shape from lists.
-
-    Parameters
-    ----------
-    value : object
-        What a file holds.
-    name : str
-        Its name, for the message.
-    shape : tuple of int
-        Shape that it must have.
-
-    Returns
-    -------
-    ndarray of that shape
-        Numbers; an `InputError` for anything else.
-    """
-    if not _has_shape(value, shape):
-        wanted = " x ".join(map(str, shape))
-        raise InputError(f"not a fedsdr model: {name} must hold {wanted} numbers")
-    return np.array(value, dtype=np.float64).reshape(shape)
-
-
-def _has_shape(value: Any, shape: tuple[int, ...]) -> bool:
-    if not shape:
-        return _is_number(value)
-    if not isinstance(value, list) or len(value) != shape[0]:
-        return False
-    return all(_has_shape(one, shape[1:]) for one in value)
+    return read_numbers(content[name], f"not a fedsdr model: '{name}'", shape)
 
 
 def _sites(content: dict[str, Any], size: int) -> dict[str, Vector]:
@@ -210,7 +174,7 @@ def _sites(content: dict[str, Any], size: int) -> dict[str, Vector]:
     if not isinstance(sites, dict):
         raise InputError("not a fedsdr model: 'sites' must be a mapping")
     return {
-        label: as_numbers(own, "a site in 'sites'", (size,))
+        label: read_numbers(own, "not a fedsdr model: a site in 'sites'", (size,))
         for label, own in sites.items()
     }
 
@@ -218,7 +182,7 @@ def _sites(content: dict[str, Any], size: int) -> dict[str, Vector]:
 def _classes(content: dict[str, Any]) -> tuple[Any, ...]:
     classes = content["classes"]
     plain = isinstance(classes, list) and all(
-        isinstance(one, str | bool) or _is_number(one) for one in classes
+        isinstance(one, str | bool) or is_number(one) for one in classes
     )
     logistic = content["family"] == "logistic"
     if not plain or len(classes) not in ((0, 2) if logistic else (0,)):
