@@ -38,11 +38,14 @@ class FoldScores:
     ----------
     measures : Measures
         Measures of all held-out rows together.
+    by_fold : tuple of Measures
+        Measures of each fold, or of each site that was left out.
     n_variables : tuple of int
         Number of variables of the model in each fold.
     """
 
     measures: Measures
+    by_fold: tuple[Measures, ...]
     n_variables: tuple[int, ...]
 
 
@@ -187,18 +190,20 @@ def score_folds(
     places = None if sites is None else np.asarray(sites)
     found = {}
     for name, model in models.items():
-        total: Any = 0.0
-        sizes = []
+        parts, sizes = [], []
         for train, test in folds:
             fitted = _fitted(clone(model), X, labels, places, train)
             mean = _mean(fitted, take_rows(X, test), places, test)
             family, numbers = _numbers(fitted, labels[test])
-            for _, rows in group_by_site(
-                None if places is None else places[test], len(test)
-            ):
-                total = total + prediction_sums(numbers[rows], mean[rows], family)
+            own = None if places is None else places[test]
+            sums = [
+                prediction_sums(numbers[rows], mean[rows], family)
+                for _, rows in group_by_site(own, len(test))
+            ]
+            parts.append(np.sum(sums, axis=0))
             sizes.append(_n_variables(fitted))
-        found[name] = FoldScores(Measures(total), tuple(sizes))
+        whole = Measures(np.sum(parts, axis=0))
+        found[name] = FoldScores(whole, tuple(map(Measures, parts)), tuple(sizes))
     return found
 
 
