@@ -149,7 +149,8 @@ def describe(rows: list[Row], kind: str = "") -> str:
     ]
     seconds = float(np.mean([float(str(row["fedsdr: seconds"])) for row in rows]))
     cells = [
-        str(first["data"]), f"{first['held_out']}{kind}", f"{first['n']} x {first['d']}",
+        str(first["data"]), f"{first['held_out']}{kind}",
+        f"{first['n']} x {first['d']}",
         str(len(rows)), str(first["measure"]),
         *(f"{means[one]:.4f}" for one in MODELS),
         f"{np.mean(differences):+.4f}{error}", "yes" if within else "no",

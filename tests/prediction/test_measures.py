@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
+from fedsdr.estimators.masked_sites import join_under_masks
 from fedsdr.exceptions import InputError
-from fedsdr.prediction import Measures, prediction_sums
+from fedsdr.prediction import Measures, fit_additive, measure_common
+from fedsdr.questions import ask_sites
 from fedsdr.summaries.families import Family
+from fedsdr.summaries.prediction_sums import prediction_sums
 
 
 def two_classes(seed: int, n_rows: int = 3000) -> tuple[np.ndarray, np.ndarray]:
@@ -65,3 +68,21 @@ def test_numbers() -> None:
 def test_one_class_has_no_auc() -> None:
     found = added(np.ones(9), np.full(9, 0.5), Family("logistic"))
     assert np.isnan(found.auc)
+
+
+@pytest.mark.parametrize("family", ["logistic", "linear", "poisson"])
+def test_masked_measures_are_those_of_all_held_out_rows(family, axes, sites_of) -> None:
+    fit = ask_sites(sites_of(family), fit_additive(axes, Family(family), "intercepts"))
+    held_out = sites_of(family, seed=7)
+    adder, _ = join_under_masks(held_out, axes.terms)
+    found = ask_sites(adder, measure_common(fit.question))
+    parts = [fit.question.columns_of(rows) for rows in held_out.rows.values()]
+    y = np.concatenate([own for _, own in parts])
+    predictor = np.vstack([Z for Z, _ in parts]) @ fit.question.coefficients
+    mean = fit.question.family.mean(predictor)
+    assert found.n_rows == len(y)
+    assert found.r2 == pytest.approx(r2_score(y, mean), abs=1e-9)
+    if family == "logistic":
+        assert found.auc == pytest.approx(roc_auc_score(y, mean), abs=2e-3)
+        assert found.log_loss == pytest.approx(log_loss(y, mean), abs=1e-9)
+        assert found.calibration()["n_rows"].sum() == len(y)

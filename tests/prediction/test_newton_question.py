@@ -8,8 +8,16 @@ import pytest
 
 from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
+from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.wire import decode, encode
-from fedsdr.questions import AxesOf, NewtonOf, read_question
+from fedsdr.questions import (
+    AxesOf,
+    MeasuresOf,
+    NewtonOf,
+    RowSettings,
+    read_question,
+)
+from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN, SiteDeviation
 from fedsdr.summaries.spline_basis import SplineBasis
@@ -49,7 +57,7 @@ def test_gradient_and_curvature_are_derivatives(
 
 
 def test_a_request_becomes_the_question_again(question, axes) -> None:
-    for asked in (question, axes):
+    for asked in (question, axes, MeasuresOf(question)):
         request = decode(encode(asked.request()))
         found: Any = read_question(asked.name, request, TERMS, ())
         assert found.n_values == asked.n_values
@@ -60,7 +68,7 @@ def test_a_request_becomes_the_question_again(question, axes) -> None:
 
 
 def test_a_study_without_a_model_asks_for_no_steps(question, axes) -> None:
-    for asked in (question, axes):
+    for asked in (question, axes, MeasuresOf(question)):
         with pytest.raises(Refusal, match="does not ask"):
             read_question(asked.name, asked.request(), replace(TERMS, max_steps=0), ())
 
@@ -98,3 +106,32 @@ def test_steps_are_counted(question) -> None:
     assert TERMS.n_questions("axes") == 1
     assert "max_steps" not in replace(TERMS, max_steps=0).to_payload()
     assert TERMS.to_payload()["max_steps"] == 40
+
+
+def test_rows_in_batches_give_the_same_sums(question, sites_of) -> None:
+    rows = sites_of("logistic").rows["site3"]
+    starts = range(0, rows.n_rows, 37)
+    streamed = StreamedRows(
+        lambda: ((rows.X[i : i + 37], rows.y[i : i + 37]) for i in starts),
+        np.random.default_rng(5),
+        "north",
+        tuple("abcde"),
+    )
+    for asked in (question, question.axes, MeasuresOf(question)):
+        np.testing.assert_allclose(
+            asked.compute(streamed), asked.compute(rows), rtol=1e-10, atol=1e-10
+        )
+
+
+def test_gaps_are_filled_and_columns_scored_as_agreed(question, sites_of) -> None:
+    rows = sites_of("logistic").rows["site3"]
+    X = rows.X.copy()
+    X[::9, 2] = np.nan
+    gappy = MemoryRows(X, rows.y, np.random.default_rng(0))
+    filled = np.where(np.isnan(X), 0.7, X)
+    points = np.sort(np.random.default_rng(1).normal(size=(5, 65)), axis=1)
+    scores = NormalScores(points, 2.0 * points + 1.0)
+    settings = RowSettings(None, (2,), np.array([0.7]), scores)
+    plain = MemoryRows(scores.apply(filled), rows.y, np.random.default_rng(0))
+    found = replace(question, settings=settings).compute(gappy)
+    np.testing.assert_allclose(found, question.compute(plain), rtol=1e-12)

@@ -19,9 +19,10 @@ from fedsdr.estimators import FedSSIRClassifier, FedSSIRRegressor
 from fedsdr.estimators.predictors import Predictor
 from fedsdr.estimators.reducer import random_generator
 from fedsdr.exceptions import InputError
-from fedsdr.prediction import Measures, prediction_sums
+from fedsdr.prediction import Measures
 from fedsdr.rows.own_sites import group_by_site
 from fedsdr.summaries.families import Family
+from fedsdr.summaries.prediction_sums import prediction_sums
 
 #: Penalties of ridge regression that are tried, for standardised columns.
 RIDGES = tuple(10.0 ** np.arange(-2.0, 5.01, 0.25))

@@ -1,7 +1,7 @@
 """Models of y on the reduced variables: curves with bands, predictions, measures."""
 
 from fedsdr.prediction.additive_fit import AdditiveFit, axes_of, fit_additive
-from fedsdr.prediction.measures import Measures, prediction_sums
+from fedsdr.prediction.measures import Measures, measure_common
 from fedsdr.prediction.model_file import read_model, write_model
 from fedsdr.prediction.prediction_model import PredictionModel
 
@@ -11,7 +11,7 @@ __all__ = [
     "PredictionModel",
     "axes_of",
     "fit_additive",
-    "prediction_sums",
+    "measure_common",
     "read_model",
     "write_model",
 ]

@@ -1,6 +1,6 @@
 """Sums for a model of y on the reduced variables: their spread, and Newton steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from fedsdr.summaries.newton_parts import (
     newton_part,
     own_coefficients,
 )
+from fedsdr.summaries.prediction_sums import count_sums, prediction_sums
 from fedsdr.summaries.spline_basis import SplineBasis
 
 
@@ -200,14 +201,7 @@ class NewtonOf(Question[Vector]):
         y : ndarray of shape (n_rows,)
             Responses, which are checked.
         """
-        asked = AxesOf(
-            self.axes.terms,
-            self.axes.columns,
-            self.axes.scale,
-            self.axes.basis,
-            self.settings,
-        )
-        axes, y = asked.axes_of(rows)
+        axes, y = replace(self.axes, settings=self.settings).axes_of(rows)
         self.family.check(y)
         return self.splines.columns(axes), y
 
@@ -307,3 +301,56 @@ class NewtonOf(Question[Vector]):
             "weights": np.array(self.deviation.weights),
             "coefficients": self.coefficients,
         }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuresOf(Question[Vector]):
+    """How well the common model predicts: errors, losses, and binned predictions.
+
+    Parameters
+    ----------
+    model : NewtonOf
+        The model. What sites have of their own is not used: their rows here are those
+        that the model has not seen.
+    settings : RowSettings, default=AS_HELD
+        How rows are prepared.
+    """
+
+    name: ClassVar[str] = "measures"
+    model: NewtonOf
+    settings: RowSettings = AS_HELD
+
+    @property
+    def n_values(self) -> int:
+        """Number of values: five, and three per bin of two classes."""
+        return count_sums(self.model.family)
+
+    def compute(self, rows: Rows) -> Vector:
+        """Measure predictions of the rows of one site.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the site.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+            See `prediction_sums`.
+        """
+        columns, y = replace(self.model, settings=self.settings).columns_of(rows)
+        family = self.model.family
+        with np.errstate(all="ignore"):
+            # A request may hold coefficients of any size.
+            mean = family.mean(columns @ self.model.coefficients)
+            return prediction_sums(y, mean, family)
+
+    def request(self) -> dict[str, Any]:
+        """Return the model.
+
+        Returns
+        -------
+        dict
+            Dictionary with the keys of `NewtonOf.request`.
+        """
+        return replace(self.model, settings=self.settings).request()

@@ -10,7 +10,7 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
 from fedsdr.normal_scores import N_CUTS, NormalScores
-from fedsdr.questions.additive_steps import AxesOf, NewtonOf
+from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
 from fedsdr.questions.column_sums import (
     ColumnPowers,
     ColumnShapes,
@@ -115,6 +115,8 @@ def read_question(
         question = _read_axes(rest, terms, alone=True)
     elif name == NewtonOf.name and terms.max_steps:
         question = _read_newton(rest, terms)
+    elif name == MeasuresOf.name and terms.max_steps:
+        question = MeasuresOf(_read_newton(rest, terms))
     if question is None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
     return replace(question, settings=RowSettings(powers, places, fills, scores))

@@ -182,6 +182,7 @@ QUESTION = (
             "agreement",
             "axes",
             "newton",
+            "measures",
             "private",
         ),
     ),
@@ -197,9 +198,9 @@ QUESTION = (
         "profile and remainder directions, with pooled coefficients and "
         "covariance where sites use them, for agreement the directions, what "
         "they explain, and the usual variance of every column; for axes directions, "
-        "and for newton also a model of y on the reduced variables: where its knots "
-        "are, its family, coefficients, and how far sites may deviate; otherwise "
-        "nothing",
+        "and for newton and measures also a model of y on the reduced variables: where "
+        "its knots are, its family, coefficients, and how far sites may deviate; "
+        "otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
@@ -344,7 +345,9 @@ SECURE = Schema(
                 "sums and squares of y and of the reduced variables; for newton: "
                 "n_i, 1, loss, squares of the site's own deviations and what they are "
                 "uncertain by, sums of the model's columns, gradient, and upper "
-                "triangle of the curvature; for private: the "
+                "triangle of the curvature; for measures: n_i, sum and squares of y, "
+                "squared errors, losses, and for two classes in bins of the predictor "
+                "the rows of either class and the predictions; for private: the "
                 "upper triangle of the sum of w w' over bounded rows w, with discrete "
                 "Gaussian noise of this site, and 1",
                 "coordinator, as noise; of the x_i it can read the sum",
