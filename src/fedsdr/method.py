@@ -313,13 +313,14 @@ class Terms:
         -------
         int
             1, except for profiles, which are asked for while directions improve, for
-            sums of columns, which are asked for while variables enter, and for Newton
-            steps.
+            sums of columns, which are asked for while variables enter, for Newton
+            steps, and for axes that are far from zero.
         """
         several = {
             "profile": self.max_profiles,
             "block": MOST_BLOCKS,
             "columns": MOST_ASKED,
+            "axes": 2,
             "newton": self.max_steps,
         }
         return several.get(statistic, 1)

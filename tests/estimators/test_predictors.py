@@ -150,3 +150,22 @@ def test_under_masks_the_same_is_predicted(scores) -> None:
         plain.predict_proba(DATA.X, sites=DATA.sites),
         atol=1e-8,
     )
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e200])
+def test_units_of_columns_change_no_prediction(scale) -> None:
+    X, y, sites, _ = shifted(n_sites=3)
+    plain = FedSSIRRegressor(FedSSIR(1)).fit(X, y, sites=sites)
+    other = FedSSIRRegressor(FedSSIR(1)).fit(scale * X, y, sites=sites)
+    np.testing.assert_allclose(
+        other.predict(scale * X, sites=sites), plain.predict(X, sites=sites), rtol=1e-6
+    )
+
+
+def test_columns_far_from_zero_are_predicted_from() -> None:
+    X, y, sites, _ = shifted(n_sites=3)
+    plain = FedSSIRRegressor(FedSSIR(1)).fit(X, y, sites=sites)
+    other = FedSSIRRegressor(FedSSIR(1)).fit(X + 1e9, y, sites=sites)
+    np.testing.assert_allclose(
+        other.predict(X + 1e9, sites=sites), plain.predict(X, sites=sites), atol=1e-4
+    )

@@ -57,7 +57,8 @@ def test_gradient_and_curvature_are_derivatives(
 
 
 def test_a_request_becomes_the_question_again(question, axes) -> None:
-    for asked in (question, axes, MeasuresOf(question)):
+    centred = replace(axes, centre=np.array([3.0, -1.0]))
+    for asked in (question, axes, centred, MeasuresOf(question)):
         request = decode(encode(asked.request()))
         found: Any = read_question(asked.name, request, TERMS, ())
         assert found.n_values == asked.n_values
@@ -103,7 +104,7 @@ def test_other_requests_are_refused(question, change) -> None:
 
 def test_steps_are_counted(question) -> None:
     assert TERMS.n_questions("newton") == 40
-    assert TERMS.n_questions("axes") == 1
+    assert TERMS.n_questions("axes") == 2
     assert "max_steps" not in replace(TERMS, max_steps=0).to_payload()
     assert TERMS.to_payload()["max_steps"] == 40
 
@@ -135,3 +136,12 @@ def test_gaps_are_filled_and_columns_scored_as_agreed(question, sites_of) -> Non
     plain = MemoryRows(scores.apply(filled), rows.y, np.random.default_rng(0))
     found = replace(question, settings=settings).compute(gappy)
     np.testing.assert_allclose(found, question.compute(plain), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"centre": np.zeros(3)}, {"centre": 1.0}, {"spread": np.ones(2)}, {"rows": 1}],
+)
+def test_other_requests_for_axes_are_refused(axes, change) -> None:
+    with pytest.raises(Refusal):
+        read_question("axes", {**axes.request(), **change}, TERMS, ())

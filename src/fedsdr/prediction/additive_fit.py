@@ -24,6 +24,9 @@ MOST_NEWTON, N_CHOOSING = 40, 6
 #: Largest relative change of a coefficient in the last step.
 TOLERANCE = 1e-9
 
+# Mean square of an axis over its variance from which on the variance is rounding.
+FAR = 1e6
+
 # Longest step while the loss may be far from quadratic.
 LONGEST = 10.0
 
@@ -107,7 +110,9 @@ def axis_units(result: Result) -> Vector:
     """
     chosen = result.support
     loadings = result.directions[chosen] * result.scale[chosen, None]
-    return np.linalg.norm(loadings, axis=0)
+    # Squares of numbers that far from 1 cannot be computed.
+    largest = np.abs(loadings).max(axis=0)
+    return largest * np.linalg.norm(loadings / largest, axis=0)
 
 
 def fit_additive(axes: AxesOf, family: Family, own: str) -> Asking[AdditiveFit]:
@@ -130,12 +135,17 @@ def fit_additive(axes: AxesOf, family: Family, own: str) -> Asking[AdditiveFit]:
     Yields
     ------
     Question
-        One question about the axes, then one for every Newton step.
+        One question about the axes, two if they are far from zero, then one for every
+        Newton step.
     """
     described = yield axes
     n_rows, _, total, squares = described[:4]
     means, second = np.split(described[4:] / n_rows, 2)
     variances = second - means**2
+    if (second > FAR * variances).any():
+        centred = replace(axes, centre=means)
+        moved, second = np.split((yield centred)[4:] / n_rows, 2)
+        means, variances = means + moved, second - moved**2
     if not (variances > 0.0).all():
         raise InputError("a reduced variable is constant: there is nothing to fit")
     mean = total / n_rows

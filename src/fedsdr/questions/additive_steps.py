@@ -38,6 +38,9 @@ class AxesOf(Question[Vector]):
         Directions, for scaled variables.
     settings : RowSettings, default=AS_HELD
         How rows are prepared.
+    centre : ndarray of shape (K,) or None, default=None
+        Values of the axes from which squares are taken; zeros if None. Means that are
+        large beside the spread would cost all digits.
     """
 
     name: ClassVar[str] = "axes"
@@ -46,6 +49,7 @@ class AxesOf(Question[Vector]):
     scale: Vector
     basis: Matrix
     settings: RowSettings = AS_HELD
+    centre: Vector | None = None
 
     @property
     def n_values(self) -> int:
@@ -63,9 +67,12 @@ class AxesOf(Question[Vector]):
         Returns
         -------
         ndarray of shape (n_values,)
-            Number of rows, 1, sum and sum of squares of y, then those of the axes.
+            Number of rows, 1, sum and sum of squares of y, then those of the axes from
+            their centre.
         """
         axes, y = self.axes_of(rows)
+        if self.centre is not None:
+            axes -= self.centre
         squares = (axes**2).sum(axis=0)
         return np.concatenate(
             [[len(y), 1.0, y.sum(), (y**2).sum()], axes.sum(axis=0), squares]
@@ -114,11 +121,12 @@ class AxesOf(Question[Vector]):
         Returns
         -------
         dict
-            Dictionary with the keys "columns", "scale", "basis" and those of
-            `RowSettings.request`.
+            Dictionary with the keys "columns", "scale", "basis", those of
+            `RowSettings.request`, and "centre" if there is one.
         """
         chosen = {"columns": self.columns, "scale": self.scale, "basis": self.basis}
-        return {**self.settings.request(), **chosen}
+        centre = {} if self.centre is None else {"centre": self.centre}
+        return {**self.settings.request(), **chosen, **centre}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -112,7 +112,8 @@ def read_question(
     elif name == ProfileOf.name and terms.max_profiles:
         question = _read_profile(rest, terms)
     elif name == AxesOf.name and terms.max_steps:
-        question = _read_axes(rest, terms, alone=True)
+        question = _read_axes(rest, terms)
+        question = replace(question, centre=_read_centre(rest, question))
     elif name == NewtonOf.name and terms.max_steps:
         question = _read_newton(rest, terms)
     elif name == MeasuresOf.name and terms.max_steps:
@@ -237,16 +238,25 @@ def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
     return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
 
 
-def _read_axes(rest: dict[str, Any], terms: Terms, *, alone: bool) -> AxesOf:
+def _read_axes(rest: dict[str, Any], terms: Terms) -> AxesOf:
     columns, scale = _read_selected(rest, terms)
     basis = rest.pop("basis", None)
-    if not _is_basis(basis, columns.size) or not basis.shape[1] or (alone and rest):
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
     return AxesOf(terms, columns, scale, basis)
 
 
+def _read_centre(rest: dict[str, Any], axes: AxesOf) -> Vector | None:
+    if not rest:
+        return None
+    centre = rest.pop("centre", None)
+    if rest or not _is_array(centre, (axes.basis.shape[1],)):
+        raise Refusal("MALFORMED")
+    return np.asarray(centre)
+
+
 def _read_newton(rest: dict[str, Any], terms: Terms) -> NewtonOf:
-    axes = _read_axes(rest, terms, alone=False)
+    axes = _read_axes(rest, terms)
     if set(rest) != {
         *("centre", "spread", "family", "deviates", "weights", "coefficients")
     }:
