@@ -78,8 +78,8 @@ class Result:
         more of them.
     n_certified : int
         Number of variables among which the solution is proved to be optimal up to the
-        tolerance: all of them where `converged`, else the candidates; 0 if sums of all
-        pairs of columns were formed. The bound and the gap are always those for all
+        tolerance: all that vary where `converged`, else the candidates; 0 if sums of
+        all pairs of columns were formed. The bound and the gap are always those for all
         variables.
     """
 
