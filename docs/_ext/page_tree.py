@@ -30,6 +30,7 @@ TREE: dict[str, list[str]] = {
         "docs/assumptions",
         "docs/preparation",
         "docs/choosing",
+        "docs/prediction",
         "docs/warnings",
         "docs/notation",
     ],
