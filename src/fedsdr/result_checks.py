@@ -141,6 +141,12 @@ def _lists_names(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_names(one) for one in value.values())
 
 
+def _lists_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        _is_names(one) and len(one) == 2 for one in value
+    )
+
+
 _SIMPLE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("penalty", "objective"), is_number),
     **dict.fromkeys(("dual_bound", "gap"), _is_bound),
@@ -151,4 +157,5 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("settings", "provenance"), lambda one: isinstance(one, dict)),
     "validation": _is_table,
     "stand_ins": _lists_names,
+    "warnings": _lists_pairs,
 }

@@ -158,6 +158,7 @@ RESULT_WRONG = [
     ("scores", {"points": [[2.0, 1.0]] * 8, "scores": [[1.0, 2.0]] * 8}),
     ("stand_ins", {"a": 1}),
     ("weak", None),
+    ("warnings", [["SkewnessWarning"]]),
     ("code", 1),
 ]
 

@@ -1,4 +1,4 @@
-"""The command line: ``demo``, ``fit``, ``apply``, ``predict``, ``study`` and more.
+"""The command line: ``demo``, ``fit``, ``predict``, ``report``, ``study`` and more.
 
 Commands import numerical modules inside their functions, so that ``--help`` and the
 message about a mistyped option appear at once.
@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli import apply, demo, fit, keygen, predict, reproduce, schema_command
+from fedsdr.cli import (
+    apply,
+    demo,
+    fit,
+    keygen,
+    predict,
+    report,
+    reproduce,
+    schema_command,
+)
 from fedsdr.cli.site_commands import app as site
 from fedsdr.cli.study_commands import study_app
 
@@ -27,6 +36,7 @@ app.command()(fit.fit)
 app.command()(apply.apply)
 app.command()(predict.predict)
 app.command()(schema_command.schema)
+app.command()(report.report)
 app.command()(keygen.keygen)
 app.command()(reproduce.reproduce)
 app.add_typer(study_app, name="study")

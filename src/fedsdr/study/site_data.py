@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
+from fedsdr.data.keyed_source import KeyedSource
 from fedsdr.disclosure import ColumnOrigin
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
+from fedsdr.study.level_counts import LevelCounts, count_levels
 from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.site_file import SiteFile
@@ -43,6 +45,9 @@ class SiteData:
         self._preprocessor = Preprocessor(study, site.columns)
         try:
             self._source: Source = open_source(site.data, folder=site.folder)
+            if site.key:
+                memory = site.memory * MEBIBYTE
+                self._source = KeyedSource(self._source, site.key, memory)
         except InputError as error:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
@@ -68,6 +73,16 @@ class SiteData:
         most = batch_rows(len(self._study.features), self._site.memory * MEBIBYTE)
         rows = ((prepared.X, prepared.y) for _, prepared in self._prepared())
         return summarize_values(self._study, rows, most)
+
+    def level_counts(self) -> dict[str, LevelCounts]:
+        """Count rows by level for the site's own steward; see `level_counts`.
+
+        Returns
+        -------
+        dict of str to LevelCounts
+            Before and after the agreed preparation.
+        """
+        return count_levels(self._preprocessor, self._prepared())
 
     def rows(self, generator: np.random.Generator) -> Rows:
         """Open the rows for the sums of a study.
@@ -120,11 +135,21 @@ class SiteData:
             reader.add(batch, prepared.kept)
         return profile, reader.origin()
 
-    def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
+    def batches(self) -> Iterator[pd.DataFrame]:
+        """Read the columns of the study as they are in the source.
+
+        Yields
+        ------
+        pandas.DataFrame
+            Batches, in the order of the rows.
+        """
         names = list(dict.fromkeys(self._preprocessor.sources.values()))
         width = max(len(names), len(self._study.features))
         size = batch_rows(width, self._site.memory * MEBIBYTE)
-        for batch in self._source.batches(names, size):
+        yield from self._source.batches(names, size)
+
+    def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
+        for batch in self.batches():
             yield batch, self._preprocessor.prepare(batch)
 
 

@@ -22,6 +22,7 @@ from fedsdr.method import Method, Variables, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
+from fedsdr.spoken import LONGEST, is_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
@@ -30,12 +31,10 @@ from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-
 
 def _check_name(value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise ValueError("must consist of at most 63 letters, digits, - and _")
+    if not is_name(value):
+        raise ValueError(f"must consist of at most {LONGEST} letters, digits, - and _")
     return value
 
 
@@ -46,7 +45,7 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
             "each site, for at least 3 sites"
         )
     for name, key in value.items():
-        if not _NAME.fullmatch(name) or name in RESERVED:
+        if not is_name(name) or name in RESERVED:
             raise ValueError(
                 f"a site cannot be called '{name}': use letters, digits, - and _, and "
                 f"neither of {', '.join(RESERVED)}"
