@@ -20,7 +20,8 @@ NODE_WORKERS ?= $(CORES)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
 	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
-	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms calibration dist docs walk reproduce clean
+	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
+	bench-privacy designs alarms calibration dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -106,6 +107,9 @@ bench-privacy: $(VENV)/.dev ## fits with differential privacy, their noise, and 
 
 bench-fits: $(VENV)/.dev ## default fits of many columns, genes, and a lasso beside them
 	$(BIN)/python -m benchmarks.fits $(ARGS)
+
+bench-prediction: $(VENV)/.dev ## predict held-out rows of public data sets
+	$(BIN)/python -m benchmarks.prediction $(ARGS)
 
 bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 	$(BIN)/python -m benchmarks.growth $(ARGS)

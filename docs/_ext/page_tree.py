@@ -31,6 +31,7 @@ TREE: dict[str, list[str]] = {
         "docs/preparation",
         "docs/choosing",
         "docs/inference",
+        "docs/prediction",
         "docs/warnings",
         "docs/notation",
     ],

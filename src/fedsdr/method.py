@@ -313,6 +313,9 @@ class Terms:
         sums of all pairs of columns are.
     n_splits : int, default=0
         Ways in which rows are divided into halves, for tests; 0 for none.
+    max_steps : int, default=0
+        Largest number of Newton steps of a model of y on the reduced variables; 0 if no
+        such model is fitted.
     """
 
     n_features: int
@@ -329,6 +332,7 @@ class Terms:
     honest: int = 1
     max_columns: int = 0
     n_splits: int = 0
+    max_steps: int = 0
 
     @property
     def columns_at_once(self) -> int:
@@ -362,13 +366,16 @@ class Terms:
         Returns
         -------
         int
-            1, except for profiles, which are asked for while directions improve, and
-            for sums of columns, which are asked for while variables enter.
+            1, except for profiles, which are asked for while directions improve, for
+            sums of columns, which are asked for while variables enter, for Newton
+            steps, and for axes that are far from zero.
         """
         several = {
             "profile": self.max_profiles,
             "block": MOST_BLOCKS,
             "columns": MOST_ASKED,
+            "axes": 2,
+            "newton": self.max_steps,
         }
         return several.get(statistic, 1)
 
@@ -387,6 +394,8 @@ class Terms:
             plain |= {"privacy": privacy.to_mapping(), "honest": honest}
         if not self.n_splits:
             del plain["n_splits"]
+        if not self.max_steps:
+            del plain["max_steps"]
         return {**plain, "kernel": rule_text(self.kernel)}
 
 

@@ -1,7 +1,8 @@
 """The frozen result of a fit, with provenance, written to and read from JSON."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field
+from dataclasses import fields as fields_of
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from fedsdr.files import explained, write_atomically
 from fedsdr.fit_summary import FitSummary
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
+from fedsdr.result_checks import check_result_fields
 
 FORMAT = "fedsdr-result/1"
 
@@ -486,10 +488,15 @@ class Result:
                 raise InputError(f"cannot read {source}: {error.strerror}") from error
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"not a fedsdr result: {error}") from error
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise InputError(f"not a fedsdr result of format {FORMAT}")
+        known = {
+            one.name: one.default is MISSING and one.default_factory is MISSING
+            for one in fields_of(cls)
+        }
+        check_result_fields(fields, known, [name for name in known if known[name]])
         n_directions = len(fields["eigenvalues"])
         fields["feature_names"] = tuple(fields["feature_names"])
         fields["directions"] = np.array(fields["directions"], dtype=float).reshape(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import column_table, loadings_table, tables
+from fedsdr.cli import column_table, fit_model, loadings_table, tables
 from fedsdr.cli import table_options as told
 from fedsdr.cli.options import read_method, split_names
 from fedsdr.cli.screen import Screen, check_writable, keep_former
@@ -114,6 +114,8 @@ def fit(
         ),
     ] = "criteria",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    model: fit_model.ModelFile = None,
+    evaluate: fit_model.Evaluate = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
@@ -153,6 +155,7 @@ def fit(
     guesses = told.read_guess_options(missing, categorical, log, na)
     with screen.polite():
         check_writable(out)
+        check_writable(model)
         from fedsdr.preparation import read_schema
 
         agreed = None if schema is None else read_schema(schema)
@@ -164,6 +167,8 @@ def fit(
         with screen.stage("Fitting") as stage:
             result = _estimate(table, settings, used)
             stage.done = "Chose the dimension and the penalty, fitted, certified"
+        if model is not None:
+            fit_model.write_new_model(screen, model, table, settings, result)
         former = keep_former(out)
         if former is not None:
             screen.note(f"{out} existed, and was kept as {former}")
@@ -173,6 +178,9 @@ def fit(
     else:
         logs = [plan.name for plan in used.columns if plan.log]
         _show(screen, result, out, _taken_for(table, result), logs)
+    if evaluate is not None:
+        with screen.polite():
+            fit_model.show_scores(screen, evaluate, table, settings)
 
 
 def _read(
@@ -238,6 +246,10 @@ def _estimate(
 
     found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
     kept = {**found.settings, "preparation": schema.table()}
+    if table.filled:
+        # Gaps were filled with the mean of the column, which that did not change.
+        means = {name: float(table.X[name].mean()) for name in table.filled}
+        kept["filled_with"] = means
     if not found.found_nothing:
         # Sums without small cells, so that the file can be shown like the result.
         classes = found.settings["response_type"] == "classes"

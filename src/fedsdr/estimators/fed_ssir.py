@@ -234,8 +234,7 @@ class FedSSIR(Reducer):
         FedSSIR
             The fitted estimator.
         """
-        parameters = {one.name: getattr(self, one.name) for one in fields(Method)}
-        method = Method(**parameters)
+        method = self._method()
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
         with listening(written_by(type(self).__name__) if self.verbose else None):
@@ -255,3 +254,7 @@ class FedSSIR(Reducer):
         self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
         return self
+
+    def _method(self) -> Method:
+        """Check all parameters of the fit."""
+        return Method(**{one.name: getattr(self, one.name) for one in fields(Method)})

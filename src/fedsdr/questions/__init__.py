@@ -3,6 +3,12 @@
 A new sum is one more class here, and a case in `read_question`.
 """
 
+from fedsdr.questions.additive_steps import (
+    AxesOf,
+    MeasuresOf,
+    NewtonOf,
+    NewtonSums,
+)
 from fedsdr.questions.column_frame import ColumnFrame, Index
 from fedsdr.questions.column_sums import (
     ColumnPowers,
@@ -42,6 +48,7 @@ __all__ = [
     "Adder",
     "AgreementOf",
     "Asking",
+    "AxesOf",
     "BlockOf",
     "CandidateErrors",
     "ColumnFrame",
@@ -52,8 +59,11 @@ __all__ = [
     "GapTotals",
     "Index",
     "JoinedRows",
+    "MeasuresOf",
     "MomentSums",
     "MomentsOf",
+    "NewtonOf",
+    "NewtonSums",
     "Outcomes",
     "PrivateMoments",
     "ProfileOf",
