@@ -20,7 +20,8 @@ NODE_WORKERS ?= $(CORES)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
 	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
-	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms dist docs walk reproduce clean
+	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
+	bench-privacy designs alarms calibration dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -55,8 +56,10 @@ test-random: $(VENV)/.dev ## try the properties on examples that nobody has trie
 	FEDSDR_RANDOM_TESTS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 		-m 'not e2e and not slow and hypothesis' $(ARGS)
 
-test-fuzz: $(VENV)/.dev ## send 60,000 mutated messages to a site
-	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py $(ARGS)
+test-fuzz: $(VENV)/.dev ## send 80,000 mutated messages to sites
+	FEDSDR_FUZZ=3000 $(BIN)/python -m pytest -q -n 0 tests/attacks/test_fuzz.py \
+		tests/attacks/test_question_fuzz.py $(ARGS)
+
 test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
 	$(BIN)/python -m tools.mutants $(ARGS)
 
@@ -105,11 +108,17 @@ bench-privacy: $(VENV)/.dev ## fits with differential privacy, their noise, and 
 bench-fits: $(VENV)/.dev ## default fits of many columns, genes, and a lasso beside them
 	$(BIN)/python -m benchmarks.fits $(ARGS)
 
+bench-prediction: $(VENV)/.dev ## predict held-out rows of public data sets
+	$(BIN)/python -m benchmarks.prediction $(ARGS)
+
 bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 	$(BIN)/python -m benchmarks.growth $(ARGS)
 
 designs: $(VENV)/.dev ## fit every method to hard designs, ARGS="--runs 5 --jobs 2"
 	$(BIN)/python -m benchmarks.designs $(ARGS)
+
+calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and their cost
+	$(BIN)/python -m benchmarks.calibration $(ARGS)
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)

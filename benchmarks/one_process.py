@@ -67,7 +67,8 @@ def _fit(clone: Path) -> dict[str, object]:
     return found
 
 
-def _commit(clone: Path) -> str:
+def commit_of(clone: Path) -> str:
+    """Return the commit of a clone."""
     command = ["git", "-C", str(clone), "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout[
         :7
@@ -94,7 +95,7 @@ def _page(
         packing = found[0]["packing"]
         listed = ", ".join(f"`{one}`" for one in packing) if packing else "none"
         lines.append(
-            f"| {name} | {_commit(clones[name])} | {times[name]:.2f} | {listed} |"
+            f"| {name} | {commit_of(clones[name])} | {times[name]:.2f} | {listed} |"
         )
     same = runs["before"][0]["support"] == runs["after"][0]["support"]
     ratio = times["before"] / times["after"]

@@ -297,7 +297,8 @@ methods = st.builds(
 def test_settings_give_the_method_back(method: Method) -> None:
     settings = method.settings()
     names = [one.name for one in fields(Method)]
-    assert list(settings) == [name for name in names if name != "privacy"]
+    absent = ("privacy",) if method.tests else ("privacy", "select")
+    assert list(settings) == [name for name in names if name not in absent]
     assert all(type(value) in (str, int, float, bool) for value in settings.values())
     assert Method(**settings) == method
 
@@ -414,6 +415,7 @@ def test_parts_are_named_in_the_order_in_which_they_travel() -> None:
         ("strict", True),
         ("max_profiles", 1),
         ("max_columns", 24),
+        ("max_steps", 40),
         ("kernel", Smooth(own=0.5)),
     ],
 )
@@ -423,7 +425,8 @@ def test_every_term_shows_in_what_the_digest_is_of(name: str, value: Any) -> Non
     plain = changed.to_payload()
     assert all(plain != other.to_payload() for other in others)
     assert all(type(one) in (str, int, float, bool) for one in plain.values())
-    assert set(plain) == {one.name for one in fields(Terms)} - {"privacy", "honest"}
+    unsaid = {"privacy", "honest", "n_splits", "max_steps"} - {name}
+    assert set(plain) == {one.name for one in fields(Terms)} - unsaid
 
 
 @pytest.mark.parametrize(

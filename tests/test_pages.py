@@ -4,6 +4,7 @@ The README has a test of its own, and so have the walkthroughs, whose steps go t
 fro between two pages.
 """
 
+import os
 import re
 import sys
 import tomllib
@@ -69,6 +70,9 @@ FILES: dict[str, Callable[[Path], None]] = {
     "transports.md": link_examples,
 }
 
+#: Pages that load public data sets, and the variable that names their folder.
+WITH_DATA, DATA_FOLDER = ("prediction.md",), "FEDSDR_DATA"
+
 #: A page whose commands start processes.
 WITH_PROCESSES = "transports.md"
 
@@ -85,6 +89,8 @@ RUN = [
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_gives_what_it_shows(page, tmp_path, monkeypatch) -> None:
+    if page.name in WITH_DATA and DATA_FOLDER not in os.environ:
+        pytest.skip(f"{DATA_FOLDER} does not name the folder of the data sets")
     monkeypatch.chdir(tmp_path)
     # Who has a cluster installs this; the block only imports it here.
     monkeypatch.setitem(sys.modules, "distributed", ModuleType("distributed"))

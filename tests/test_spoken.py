@@ -1,10 +1,23 @@
 """Digests in words, and text without anything that a terminal obeys."""
 
+import tomllib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedsdr.spoken import CONSONANTS, VOWELS, escaped, in_words, key_words, one_line
+from fedsdr.spoken import (
+    CONSONANTS,
+    VOWELS,
+    as_toml_key,
+    as_toml_text,
+    escaped,
+    in_words,
+    is_name,
+    key_words,
+    nearest_name,
+    one_line,
+)
 
 
 def read_words(text: str) -> bytes:
@@ -56,3 +69,24 @@ def test_what_a_terminal_obeys_is_shown_as_its_code(text: str, shown: str) -> No
 
 def test_lines_cannot_pass_for_ours() -> None:
     assert one_line("good\n\tdigest  0000") == "good digest 0000"
+
+
+@given(st.text(max_size=80))
+def test_suggested_names_can_be_used(text: str) -> None:
+    near = nearest_name(text)
+    assert not near or is_name(near)
+    if is_name(text):
+        assert near == text.strip("_-") or "--" in text
+
+
+@given(st.text())
+def test_any_text_is_a_valid_key_and_value(text: str) -> None:
+    read = tomllib.loads(f"{as_toml_key(text)} = {as_toml_text(text)}\n")
+    assert read == {text: text}
+
+
+def test_letters_with_accents_are_replaced() -> None:
+    assert nearest_name("Zürich Süd") == "Zurich-Sud"
+    assert nearest_name("Αθήνα") == ""
+    assert not is_name("Zürich")
+    assert not is_name("north\n")

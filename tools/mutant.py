@@ -9,6 +9,7 @@ QUESTIONS = "src/fedsdr/questions/"
 
 VIEW = "tests/attacks/test_coordinator_view.py"
 BLAME = "tests/attacks/test_blame.py"
+PROOFS = "tests/attacks/test_share_proofs.py"
 ATTACKS = "tests/attacks/test_secure_sum_attacks.py"
 DIFFERENCING = "tests/attacks/test_differencing.py"
 NUMBERS = "tests/attacks/test_wrong_numbers.py"

@@ -56,7 +56,7 @@ MASKS = (
         f"{SUM}masks.py",
         "algorithms.AES(seed)",
         "algorithms.AES(bytes(32))",
-        "tests/secure_sum/test_masks.py",
+        VIEW,
     ),
     Mutant(
         "secrets of a round are drawn anew",
@@ -95,14 +95,14 @@ MASKS = (
         f"{SUM}sharing.py",
         "coefficients = [secrets.randbelow(ORDER) for _ in range(threshold - 1)]",
         "coefficients = [0] * (threshold - 1)",
-        "tests/secure_sum/test_sharing.py",
+        "tests/attacks/test_pooled_shares.py",
     ),
     off(
         "shares: one fewer recovers the secret",
         f"{SUM}sharing.py",
         "range(threshold - 1)",
         "range(threshold - 2)",
-        "tests/secure_sum/test_sharing.py",
+        "tests/attacks/test_pooled_shares.py",
     ),
 )
 
@@ -112,21 +112,21 @@ AGREEMENT = (
         f"{SUM}agreement.py",
         "low = max(MIN_SITES, n_sites // 2 + 1)",
         "low = 2",
-        ROUND,
+        ATTACKS,
     ),
     off(
         "threshold: half of the sites are enough",
         f"{SUM}agreement.py",
         "n_sites // 2 + 1)",
         "n_sites // 2)",
-        ROUND,
+        ATTACKS,
     ),
     off(
         "roster: a key may be there twice",
         f"{SUM}agreement.py",
         "if len(set(self.roster.values())) < n_sites:",
         "if False:",
-        ROUND,
+        ATTACKS,
     ),
     off(
         "context: no study in what is signed",

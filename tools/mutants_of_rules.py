@@ -13,44 +13,93 @@ from tools.mutant import (
     off,
 )
 
+SUMS, COLUMNS = f"{QUESTIONS}possible_sums.py", f"{QUESTIONS}possible_columns.py"
+NEGATIVE = (
+    "if (squares < 0.0).any():\n"
+    '        raise impossible("the variance of a column is negative")\n    # Roots'
+)
+WRONG_COLUMNS = "tests/attacks/test_wrong_columns.py"
+
 NUMBERS_SENT = tuple(
-    off(f"opened sums: {what}", f"{QUESTIONS}possible_sums.py", old, new, NUMBERS)
-    for what, old, new in (
+    off(f"opened sums: {what}", file, old, new, NUMBERS)
+    for what, file, old, new in (
         (
             "not checked at all",
+            SUMS,
             "if not np.isfinite(vector).all():",
             "return\n    if 0:",
         ),
         (
             "kernels larger than covariances",
-            "if not _is_definite(scaled.scatter - scaled.between):",
+            COLUMNS,
+            "if not is_definite(scatter - between):",
             "if False:",
         ),
         (
             "kernels that are not semi-definite",
-            "if definite and not _is_definite(scaled.between):",
+            COLUMNS,
+            "if definite and not is_definite(between):",
             "if False:",
         ),
         (
             "covariances that are not semi-definite",
-            "if not _is_definite(scaled.scatter):",
+            COLUMNS,
+            "if not is_definite(scatter):",
             "if False:",
         ),
-        ("negative variances", "if (squares < 0.0).any():", "if False:"),
+        (
+            "negative variances",
+            COLUMNS,
+            NEGATIVE,
+            "# Roots",
+        ),
         (
             "variances beyond declared ranges",
+            COLUMNS,
             "if (np.sqrt(squares) > largest).any():",
             "if False:",
         ),
         (
             "linear sums larger than kernels",
-            "if not _is_definite(scaled.between - common):",
+            SUMS,
+            "if not is_definite(scaled.between - common):",
             "if False:",
         ),
         (
             "degrees of freedom beyond the rows",
+            SUMS,
             "if not (-ROUNDING <= freedom <= rows and squared >= -ROUNDING):",
             "if False:",
+        ),
+    )
+) + tuple(
+    off(
+        f"opened sums of many columns: {what}", COLUMNS, old, "if False:", WRONG_COLUMNS
+    )
+    for what, old in (
+        (
+            "kernels larger than variances",
+            "if (between > 1.0 + ROUNDING).any():",
+        ),
+        (
+            "negative kernels",
+            "if definite and (between < -ROUNDING).any():",
+        ),
+        (
+            "linear sums larger than kernels",
+            "if (common > between + ROUNDING).any():",
+        ),
+        (
+            "blocks larger than diagonals",
+            "if (squares > known * (1 + ROUNDING))[varies].any():",
+        ),
+        (
+            "columns beyond Cauchy-Schwarz",
+            "if (np.abs(values) > limit)[varies].any():",
+        ),
+        (
+            "columns that contradict each other",
+            "if (np.abs(one - one.T) > ROUNDING * np.abs(one).max()).any():",
         ),
     )
 )

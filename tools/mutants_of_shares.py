@@ -1,6 +1,17 @@
 """Defences against lies about shares and keys, switched off."""
 
-from tools.mutant import ATTACKS, BLAME, BROKEN, ROUND, SECURE, SUM, Edit, Mutant, off
+from tools.mutant import (
+    ATTACKS,
+    BLAME,
+    BROKEN,
+    PROOFS,
+    ROUND,
+    SECURE,
+    SUM,
+    Edit,
+    Mutant,
+    off,
+)
 
 SHARES = (
     off(
@@ -41,16 +52,52 @@ SHARES = (
     off(
         "shares: shown without being those that were given",
         f"{SUM}parcels.py",
-        "commitment_of(self.context, dealer, holder, number, opened) == signed",
-        "bool(signed)",
+        "return fits(\n            self.context",
+        "return bool(opened) or fits(\n            self.context",
         BLAME,
     ),
     off(
         "shares: any secret is accepted when the sum is opened",
         f"{SUM}masked_sum.py",
-        "return public_of(secret) == (seed_key if site in self.masked else mask_key)",
+        "return has_public(secret, seed_key if site in self.masked else mask_key)",
         "return True",
         ATTACKS,
+    ),
+    off(
+        "shares: the challenge does not depend on the signed keys",
+        f"{SUM}dealing.py",
+        "return digest([shown, nonces, *listed])",
+        "return digest([nonces, *listed])",
+        PROOFS,
+    ),
+    off(
+        "shares: only their hashes are compared",
+        f"{SUM}dealing.py",
+        "_response(opened, challenge) == proof.response(number)",
+        "True",
+        PROOFS,
+    ),
+    off(
+        "secrets: compared with keys byte by byte",
+        f"{SUM}curve_keys.py",
+        "return agree(factor, public) == multiply(scalar, raw_public(factor))",
+        "return False",
+        PROOFS,
+    ),
+    off(
+        "secrets: those without a key are not opened",
+        f"{SUM}curve_keys.py",
+        "        factor = new_private()\n        inverse",
+        "        if private_from(scalar) is None:\n            break\n"
+        "        factor = new_private()\n        inverse",
+        PROOFS,
+    ),
+    off(
+        "keys in unusual forms are accepted",
+        f"{SUM}curve_keys.py",
+        "        if not _is_usual(key):\n",
+        "        if False:\n",
+        PROOFS,
     ),
     off(
         "parcels: the sender's signature is not checked",

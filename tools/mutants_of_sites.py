@@ -1,9 +1,10 @@
 """Defences by the order of checks at a site, and by what surrounds the sums."""
 
-from tools.mutant import DISCLOSURE, QUESTIONS, SECURE, off
+from tools.mutant import DISCLOSURE, QUESTIONS, SECURE, Edit, Mutant, off
 
 ORDER = "tests/attacks/test_order_attacks.py"
 SAME_DATA = "tests/attacks/test_same_data_attacks.py"
+CANDIDATES = "tests/attacks/test_candidate_attacks.py"
 PARTNERS = "tests/attacks/test_partners.py"
 KITS = "tests/transports/test_site_kits.py"
 
@@ -15,6 +16,13 @@ SITES = (
         "        self._compute(going.question)\n"
         '        sites = going.party.receive(payload["boxes"])\n',
         ORDER,
+    ),
+    off(
+        "a site computes as soon as it is asked",
+        f"{SECURE}secure_site.py",
+        "        asked = self._outcomes.settle(asked)\n",
+        "        asked = self._outcomes.settle(asked)\n        self._compute(asked)\n",
+        "tests/attacks/test_question_fuzz.py",
     ),
     off(
         "values for gaps do not follow from a sum",
@@ -40,8 +48,8 @@ SITES = (
     off(
         "columns are recognised by their names in the study",
         "src/fedsdr/study/site_data.py",
-        "        return profile, reader.origin()\n",
-        "        return profile, None\n",
+        "return profile, reader.origin(), ",
+        "return profile, None, ",
         SAME_DATA,
     ),
     off(
@@ -56,6 +64,36 @@ SITES = (
         f"{DISCLOSURE}facts.py",
         "            **_gap_counts(columns, gaps, parts),\n",
         "",
+        SAME_DATA,
+    ),
+    Mutant(
+        "any number of candidates",
+        (
+            Edit(
+                f"{DISCLOSURE}release_rules.py",
+                "if limit is None or facts.n_candidates <= limit * facts.n_held:",
+                "if True:",
+            ),
+            Edit(
+                f"{DISCLOSURE}differencing.py",
+                "if total <= limit * facts.n_rows:",
+                "if True:",
+            ),
+        ),
+        (CANDIDATES,),
+    ),
+    off(
+        "results: of sums that the site has not signed",
+        f"{SECURE}secure_site.py",
+        "self.took_part = bool(released)",
+        "self.took_part = True",
+        SAME_DATA,
+    ),
+    off(
+        "results: of other sites",
+        f"{SECURE}secure_site.py",
+        "if released and (named, payload",
+        "if False and (named, payload",
         SAME_DATA,
     ),
     off(

@@ -30,6 +30,8 @@ TREE: dict[str, list[str]] = {
         "docs/assumptions",
         "docs/preparation",
         "docs/choosing",
+        "docs/inference",
+        "docs/prediction",
         "docs/warnings",
         "docs/notation",
     ],

@@ -17,8 +17,22 @@ from fedsdr.exceptions import (
 from fedsdr.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from fedsdr import datasets, downstream, method, metrics, preparation, simulate
-    from fedsdr.estimators import SIR, SSIR, FedSSIR
+    from fedsdr import (
+        datasets,
+        downstream,
+        method,
+        metrics,
+        prediction,
+        preparation,
+        simulate,
+    )
+    from fedsdr.estimators import (
+        SIR,
+        SSIR,
+        FedSSIR,
+        FedSSIRClassifier,
+        FedSSIRRegressor,
+    )
     from fedsdr.exceptions import ConvergenceWarning
     from fedsdr.method import (
         Auto,
@@ -43,7 +57,10 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Rooms of the package that users need; they are imported when they are used.
-_ROOMS = ("datasets", "downstream", "method", "metrics", "preparation", "simulate")
+_ROOMS = (
+    *("datasets", "downstream", "method", "metrics", "prediction", "preparation"),
+    "simulate",
+)
 
 _HOMES = {
     "Auto": "fedsdr.method",
@@ -51,6 +68,8 @@ _HOMES = {
     "ConvergenceWarning": "fedsdr.exceptions",
     "FedPCA": "fedsdr.peers.fed_pca",
     "FedSSIR": "fedsdr.estimators",
+    "FedSSIRClassifier": "fedsdr.estimators",
+    "FedSSIRRegressor": "fedsdr.estimators",
     "FedSVD": "fedsdr.peers.fed_svd",
     "HoldOut": "fedsdr.method",
     "LassoSIR": "fedsdr.peers.lasso_sir",
@@ -82,6 +101,8 @@ __all__ = [
     "DisagreementWarning",
     "FedPCA",
     "FedSSIR",
+    "FedSSIRClassifier",
+    "FedSSIRRegressor",
     "FedSVD",
     "HoldOut",
     "InputError",
@@ -106,6 +127,7 @@ __all__ = [
     "downstream",
     "method",
     "metrics",
+    "prediction",
     "preparation",
     "simulate",
 ]

@@ -21,6 +21,8 @@ __all__ = [
     "INSIDE",
     "Auto",
     "Bic",
+    "Criteria",
+    "Fdr",
     "HoldOut",
     "Kernel",
     "Method",
@@ -30,6 +32,7 @@ __all__ = [
     "Slices",
     "Smooth",
     "Terms",
+    "Tested",
     "Universal",
     "Variables",
     "Votes",
@@ -151,12 +154,59 @@ class HoldOut:
         _set_grid(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Select by the criteria of the method, and test nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """Select in the same way, and test every variable on halves of the rows.
+
+    One half of the rows selects and the other one tests, in several splits.
+
+    Parameters
+    ----------
+    splits : int, default=4
+        Number of splits, from 1 to 7.
+    """
+
+    splits: int = 4
+
+    def __post_init__(self) -> None:
+        _set_splits(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Fdr:
+    """Select the variables whose tests keep the false discovery rate below a level.
+
+    Parameters
+    ----------
+    level : float, default=0.1
+        Largest share of false variables among the selected ones, on average.
+    splits : int, default=4
+        Number of splits, see `Tested`.
+    """
+
+    level: float = 0.1
+    splits: int = 4
+
+    def __post_init__(self) -> None:
+        _set_share(self, "level")
+        _set_splits(self)
+
+
 #: Rules of each parameter; the short name of a rule is its class name in lower case.
 RULES: dict[str, tuple[type, ...]] = {
     "n_directions": (Auto, Bic, Votes),
     "penalty": (Universal, Moments, HoldOut),
     "kernel": (Smooth, Slices, Pairs),
+    "select": (Criteria, Tested, Fdr),
 }
+
+#: Largest number of splits into halves.
+MOST_SPLITS = 7
 
 #: Largest number of profiles of the second stage, in all and for one direction.
 MOST_PROFILES, MOST_STEPS = 40, 6
@@ -261,6 +311,11 @@ class Terms:
     max_columns : int, default=0
         Largest number of columns of which sums with other columns are asked for; 0 if
         sums of all pairs of columns are.
+    n_splits : int, default=0
+        Ways in which rows are divided into halves, for tests; 0 for none.
+    max_steps : int, default=0
+        Largest number of Newton steps of a model of y on the reduced variables; 0 if no
+        such model is fitted.
     """
 
     n_features: int
@@ -276,6 +331,8 @@ class Terms:
     privacy: Privacy | None = None
     honest: int = 1
     max_columns: int = 0
+    n_splits: int = 0
+    max_steps: int = 0
 
     @property
     def columns_at_once(self) -> int:
@@ -289,7 +346,8 @@ class Terms:
             f"{use}:{fold}" for fold in range(self.n_folds) for use in ("fit", "held")
         ]
         fitting = ["fitting"] if self.validation_fraction else []
-        return ("total", *folds, *fitting)
+        halves = [f"half:{half}" for half in range(2 * self.n_splits)]
+        return ("total", *folds, *fitting, *halves)
 
     @property
     def n_functions(self) -> int:
@@ -308,13 +366,16 @@ class Terms:
         Returns
         -------
         int
-            1, except for profiles, which are asked for while directions improve, and
-            for sums of columns, which are asked for while variables enter.
+            1, except for profiles, which are asked for while directions improve, for
+            sums of columns, which are asked for while variables enter, for Newton
+            steps, and for axes that are far from zero.
         """
         several = {
             "profile": self.max_profiles,
             "block": MOST_BLOCKS,
             "columns": MOST_ASKED,
+            "axes": 2,
+            "newton": self.max_steps,
         }
         return several.get(statistic, 1)
 
@@ -331,6 +392,10 @@ class Terms:
         # Absent without it: studies keep their digests.
         if privacy is not None:
             plain |= {"privacy": privacy.to_mapping(), "honest": honest}
+        if not self.n_splits:
+            del plain["n_splits"]
+        if not self.max_steps:
+            del plain["max_steps"]
         return {**plain, "kernel": rule_text(self.kernel)}
 
 
@@ -379,6 +444,11 @@ class Method:
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.
+    select : Criteria, Tested or Fdr, default=Criteria()
+        How variables are selected, and whether they are tested. `Tested` adds p-values,
+        q-values, selection frequencies and intervals to the result; `Fdr` selects by
+        the q-values. Both need sums of all pairs of columns, up to 5,000 columns, and
+        one sum more.
 
     Notes
     -----
@@ -397,6 +467,7 @@ class Method:
     privacy: Privacy | None = None
     dense_limit: int = 300
     max_seconds: float = 15.0
+    select: Any = "criteria"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -404,6 +475,11 @@ class Method:
             object.__setattr__(self, one.name, value)
         if self.privacy is not None:
             _check_private(self)
+        elif self.tests and not self.whitens_by_site:
+            raise InputError(
+                f"select={rule_text(self.select)!r} needs refit=True and a kernel of "
+                "functions of y: use kernel='smooth' or 'slices'"
+            )
 
     def terms(self, variables: Variables) -> Terms:
         """Return the terms by which sites compute their sums.
@@ -437,6 +513,7 @@ class Method:
             privacy=self.privacy,
             honest=variables.honest,
             max_columns=MOST_COLUMNS if self._from_columns(variables) else 0,
+            n_splits=self.select.splits if self.tests else 0,
         )
 
     def _from_columns(self, variables: Variables) -> bool:
@@ -450,6 +527,7 @@ class Method:
                 ("penalty", self.penalty, (Moments, HoldOut)),
                 ("n_directions", self.n_directions, (Votes,)),
                 ("kernel", self.kernel, (Pairs,)),
+                ("select", self.select, (Tested, Fdr)),
             )
             if isinstance(rule, kinds)
         ]
@@ -466,6 +544,16 @@ class Method:
         """Whether there is a second stage, in which sites have their own covariance."""
         exact = self.privacy is None and not isinstance(self.kernel, Pairs)
         return self.refit is True and exact
+
+    @property
+    def tests(self) -> bool:
+        """Whether variables are tested on halves of the rows."""
+        return isinstance(self.select, Tested | Fdr)
+
+    @property
+    def selects_by_tests(self) -> bool:
+        """Whether the tests decide which variables are selected."""
+        return isinstance(self.select, Fdr)
 
     @property
     def allows_nothing(self) -> bool:
@@ -486,6 +574,9 @@ class Method:
         privacy = values.pop("privacy")
         if privacy is not None:
             values["privacy"] = privacy.to_mapping()
+        # Absent where nothing is tested: studies keep their digests.
+        if not self.tests:
+            del values["select"]
         return {
             name: rule_text(value) if isinstance(value, RULES.get(name, ())) else value
             for name, value in values.items()
@@ -591,6 +682,7 @@ def _check_private(method: Method) -> None:
         "kernel": isinstance(method.kernel, Smooth),
         "scores": method.scores == "none",
         "standardize": method.standardize,
+        "select": not method.tests,
     }
     wrong = [name for name, fits in needed.items() if not fits]
     if wrong:
@@ -691,6 +783,12 @@ def _share(name: str, value: Any) -> float:
     if not (_is_number(value, Real) and 0.0 < value < 1.0):
         raise InputError(f"{name} must be a number between 0 and 1, got {value!r}")
     return float(value)
+
+
+def _set_splits(rule: Tested | Fdr) -> None:
+    _set_whole(rule, "splits", 1)
+    if rule.splits > MOST_SPLITS:
+        raise InputError(f"splits must be at most {MOST_SPLITS}, got {rule.splits}")
 
 
 def _set_grid(rule: Moments | HoldOut) -> None:

@@ -1,7 +1,8 @@
 """The frozen result of a fit, with provenance, written to and read from JSON."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field
+from dataclasses import fields as fields_of
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.fit_summary import FitSummary
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
+from fedsdr.result_checks import check_result_fields
 
 FORMAT = "fedsdr-result/1"
 
@@ -84,6 +88,8 @@ class Result:
         tolerance: all that vary where `converged`, else the candidates; 0 if sums of
         all pairs of columns were formed. The bound and the gap are always those for all
         variables.
+    certainty : Certainty or None
+        Tests, selection frequencies and standard errors, if the method tests.
     warnings : tuple of (str, str)
         Class and text of each warning of the fit.
     """
@@ -109,6 +115,7 @@ class Result:
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     at_limit: bool = False
     n_certified: int = 0
+    certainty: Certainty | None = None
     warnings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -318,6 +325,111 @@ class Result:
             for name, others in self.stand_ins.items()
         ]
 
+    def summary(self) -> FitSummary:
+        """Return tables of variables, directions and facts, which print as text.
+
+        Returns
+        -------
+        FitSummary
+            The tables. Loadings are per standard deviation of a variable, for
+            directions of variance 1 if the fit has tested, else of length 1. Tests,
+            frequencies and intervals are there if the method has tested
+            (``select="tested"`` or ``"fdr"``).
+        """
+        loadings = self._loadings()
+        units = np.where(self.scale > 0.0, self.scale, 1.0)[:, None]
+        chosen = (
+            np.empty(0, int) if self.found_nothing else np.flatnonzero(self.support)
+        )
+        k = 0 if self.found_nothing else loadings.shape[1]
+        rows = [
+            {
+                "variable": self.feature_names[j],
+                "direction": i + 1,
+                "loading": float(loadings[j, i]),
+                "coefficient": float((loadings / units)[j, i]),
+                **self._tests_of(int(j), i),
+            }
+            for i in range(k)
+            for j in chosen
+        ]
+        known = self.certainty is not None and self.certainty.angles.size == k
+        angles = self.certainty.angles if known and self.certainty else np.zeros(0)
+        directions = [
+            {"direction": i + 1, "share": float(self.eigenvalues[i])}
+            | ({"angle": float(angles[i])} if angles.size else {})
+            for i in range(k)
+        ]
+        return FitSummary(
+            "Sparse sliced inverse regression",
+            tuple(self._facts()),
+            tuple(rows),
+            tuple(directions),
+            tuple(self._notes()),
+        )
+
+    def _loadings(self) -> Matrix:
+        """Return coefficients per standard deviation of the variables."""
+        if self.certainty is not None and self.certainty.angles.size:
+            return self.certainty.loadings
+        loadings = self.directions * self.scale[:, None]
+        lengths = np.linalg.norm(loadings, axis=0)
+        return np.asarray(loadings / np.where(lengths > 0.0, lengths, 1.0))
+
+    def _tests_of(self, variable: int, direction: int) -> dict[str, float]:
+        """Return what is known about one loading."""
+        sure = self.certainty
+        if sure is None or not sure.angles.size:
+            return {}
+        low, high = sure.interval()
+        return {
+            "low": float(low[variable, direction]),
+            "high": float(high[variable, direction]),
+            "p": float(sure.p_values[variable]),
+            "q": float(sure.q_values[variable]),
+            "frequency": float(sure.frequencies[variable]),
+        }
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Name what the fit has used and found."""
+        gap = "none" if self.gap is None else f"optimal to {self.gap:.1e}, relative"
+        chosen = 0 if self.found_nothing else len(self.selected)
+        facts = [
+            ("rows", f"{self.n_rows} at {self.n_sites} site(s)"),
+            ("variables", f"{chosen} of {len(self.feature_names)} selected"),
+            ("directions", str(0 if self.found_nothing else self.n_directions)),
+            ("penalty", f"{self.penalty:.4g}"),
+            ("certificate", gap),
+        ]
+        sure = self.certainty
+        if sure is not None:
+            shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
+            facts.append(("halves", f"{sure.n_halves}; pooled directions: {shares}"))
+            if sure.sites:
+                counts = ", ".join(f"{name} {count}" for name, count in sure.sites)
+                facts.append(("sites that differ", counts))
+        return facts
+
+    def _notes(self) -> list[str]:
+        """Say what must be known to read the summary."""
+        notes = []
+        if self.found_nothing:
+            notes.append(f"Note: {NOTHING}.")
+        if self.at_limit:
+            notes.append(f"Note: {AT_LIMIT}.")
+        if not self.converged:
+            notes.append("Note: the optimum was not proved up to the tolerance.")
+        if self.scores is not None:
+            notes.append("Note: loadings are those of normal scores of the variables.")
+        notes += [f"Note: {line}." for line in self.describe_stand_ins()]
+        notes += [f"Warning: {text}" for _, text in self.warnings]
+        if self.certainty is not None:
+            notes += [
+                "p, q: tests on rows that have not selected the variable.",
+                "selected: share of the halves of the rows that select the variable.",
+            ]
+        return notes
+
     def to_json(self, path: str | Path | None = None, indent: int | None = 2) -> str:
         """Write the result as JSON.
 
@@ -336,7 +448,14 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         # A reader of version 0.2 does not know these fields.
-        for name in ("scores", "stand_ins", "at_limit", "n_certified", "warnings"):
+        for name in (
+            "scores",
+            "stand_ins",
+            "at_limit",
+            "n_certified",
+            "certainty",
+            "warnings",
+        ):
             if not fields[name]:
                 del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
@@ -369,10 +488,15 @@ class Result:
                 raise InputError(f"cannot read {source}: {error.strerror}") from error
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"not a fedsdr result: {error}") from error
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise InputError(f"not a fedsdr result of format {FORMAT}")
+        known = {
+            one.name: one.default is MISSING and one.default_factory is MISSING
+            for one in fields_of(cls)
+        }
+        check_result_fields(fields, known, [name for name in known if known[name]])
         n_directions = len(fields["eigenvalues"])
         fields["feature_names"] = tuple(fields["feature_names"])
         fields["directions"] = np.array(fields["directions"], dtype=float).reshape(
@@ -385,6 +509,8 @@ class Result:
         if fields.get("scores") is not None:
             maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
             fields["scores"] = NormalScores(**maps)
+        if fields.get("certainty") is not None:
+            fields["certainty"] = Certainty.from_fields(fields["certainty"])
         fields["warnings"] = tuple(map(tuple, fields.get("warnings", ())))
         found = fields.get("stand_ins", {})
         fields["stand_ins"] = {name: tuple(others) for name, others in found.items()}

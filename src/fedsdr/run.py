@@ -28,6 +28,12 @@ from fedsdr.exceptions import (
     noted_warnings,
     warn_user,
 )
+from fedsdr.inference import (
+    describe_certainty,
+    examine_variables,
+    largest_dimension,
+    select_by_tests,
+)
 from fedsdr.method import (
     Auto,
     Bic,
@@ -159,13 +165,23 @@ def _stages(
             gathered.wide, method, generator, rows_here=rows_here
         )
         gathered = _on_candidates(variables, known)
+    certainty = None
+    if method.tests:
+        certainty = yield from examine_variables(
+            gathered.evidence, gathered.frame, largest_dimension(method)
+        )
+        selection = select_by_tests(selection, certainty, method)
     tell("estimating directions on the selected variables")
     found = yield from estimate(gathered, method, selection)
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):
         warn_of_limit(found.directions.shape[1], method)
         found = replace(found, at_limit=True)
-    return report(gathered, method, selection, found)
+    result = report(gathered, method, selection, found)
+    if certainty is None:
+        return result
+    sure = describe_certainty(certainty, found, gathered.frame)
+    return replace(result, certainty=sure)
 
 
 def _private_stages(
@@ -262,6 +278,7 @@ def gather(
         ),
         fitting=scaled.get("fitting"),
         errors=frame.errors_of if terms.validation_fraction else None,
+        halves=tuple(scaled[f"half:{half}"] for half in range(2 * terms.n_splits)),
     )
     return Gathered(variables, evidence, frame)
 
@@ -355,7 +372,7 @@ def estimate(
     if selection.by_response:
         total = total.by_response()
     solution, rule = selection.solution, method.n_directions
-    if selection.weak and method.allows_nothing:
+    if selection.weak and (method.allows_nothing or method.selects_by_tests):
         return Estimate.nothing(total.n_features)
     if not method.whitens_by_site or selection.weak:
         return estimate_pooled(total.mixed(own), solution, method)
@@ -368,11 +385,12 @@ def estimate(
         gathered.frame,
         n_directions=None if chosen else k,
         limit=rule.max_directions if isinstance(rule, Auto) else k,
-        prune=not isinstance(method.penalty, float),
+        prune=not (isinstance(method.penalty, float) or method.selects_by_tests),
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    yield from check_sites(total, support, own, gathered.frame, found)
+    noticed = yield from check_sites(total, support, own, gathered.frame, found)
+    found = replace(found, disagreeing=noticed)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:

@@ -1,6 +1,9 @@
 """Text for people: without control characters, and digests in words to compare."""
 
 import hashlib
+import json
+import re
+import unicodedata
 
 #: Letters of words that can be said: consonants and vowels take
 #: turns, 4 bits a consonant and 2 bits a vowel, as in "proquints" (Wilkerson 2009).
@@ -10,6 +13,10 @@ VOWELS = "aiou"
 #: Bytes of a word, and of the fingerprint of a key.
 WORD_BYTES = 2
 FINGERPRINT_BYTES = 16
+
+#: Characters of a name; certificates have room for 64.
+LONGEST = 63
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST - 1}}}")
 
 #: Words between two dots, so that nobody loses the place.
 GROUP = 4
@@ -49,6 +56,76 @@ def one_line(text: str) -> str:
         With single blanks, and escaped: no line of it can pass for one of ours.
     """
     return escaped(" ".join(text.split()))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a site or a study can be called so.
+
+    Parameters
+    ----------
+    text : str
+        A name, from another party perhaps.
+
+    Returns
+    -------
+    bool
+        True for ASCII letters, digits, - and _, of which the first is a letter or
+        digit: NVFLARE lets no site in whose name has others.
+    """
+    return _NAME.fullmatch(text) is not None
+
+
+def nearest_name(text: str) -> str:
+    """Suggest a name that a site or a study can have.
+
+    Parameters
+    ----------
+    text : str
+        Any text, with accents and blanks perhaps.
+
+    Returns
+    -------
+    str
+        The same letters without accents, with hyphens in place of anything else; empty
+        if no letter is left, as of other alphabets.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.findall(r"[A-Za-z0-9_]+", plain)
+    return "-".join(words).strip("_-")[:LONGEST]
+
+
+def as_toml_key(text: str) -> str:
+    """Write a name as a key of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        As it is, or in quotes: TOML has keys without quotes for ASCII only.
+    """
+    plain = text.replace("-", "").replace("_", "")
+    return text if plain.isascii() and plain.isalnum() else as_toml_text(text)
+
+
+def as_toml_text(text: str) -> str:
+    """Write a text as a value of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        In quotes.
+    """
+    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def in_words(content: bytes | str) -> str:

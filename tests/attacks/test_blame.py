@@ -33,9 +33,9 @@ LOW_ORDER = [
 Deal = Callable[..., dict[str, Any]]
 
 
-def garbage(context: Any, dealer: str, names: Any, keys: Any, threshold: int) -> Any:
+def garbage(*question: Any) -> Any:
     """Give everybody random numbers, with the proof of other ones."""
-    honest = deal(context, dealer, names, keys, threshold)
+    honest = deal(*question)
     return {
         name: (os.urandom(HELD_BYTES), proof) for name, (_, proof) in honest.items()
     }
@@ -48,15 +48,15 @@ def garbage_for_one(*question: Any) -> Any:
 
 
 def too_many_coefficients(
-    context: Any, dealer: str, names: Any, keys: Any, _: int
+    context: Any, dealer: str, names: Any, keys: Any, _: int, shown: bytes
 ) -> Any:
     """Share with a polynomial that no threshold of shares determines."""
-    return deal(context, dealer, names, keys, len(names))
+    return deal(context, dealer, names, keys, len(names), shown)
 
 
-def another_secret(context: Any, dealer: str, names: Any, keys: Any, least: int) -> Any:
+def another_secret(context: Any, dealer: str, names: Any, keys: Any, *rest: Any) -> Any:
     """Share other secrets than those whose public halves were signed."""
-    return deal(context, dealer, names, [new_private() for _ in keys], least)
+    return deal(context, dealer, names, [new_private() for _ in keys], *rest)
 
 
 def off_for_the_last(*question: Any) -> Any:
@@ -70,9 +70,9 @@ def off_for_the_last(*question: Any) -> Any:
         return deal(*question)
 
 
-def another_list(context: Any, dealer: str, names: Any, keys: Any, least: int) -> Any:
+def another_list(context: Any, dealer: str, names: Any, keys: Any, *rest: Any) -> Any:
     """Once the challenge is known, commit to other shares that fit the response."""
-    dealt = deal(context, dealer, names, keys, least)
+    dealt = deal(context, dealer, names, keys, *rest)
     proof = dealt[OTHER][1]
     challenges = dealing._challenges(context, dealer, proof.root, len(keys))
     made_up = [int.from_bytes(os.urandom(31)) for _ in keys]
@@ -379,7 +379,7 @@ def test_where_all_sites_refuse_to_mask_nothing_has_begun(tmp_path: Any) -> None
             }
         return inner(name, payloads, timeout)
 
-    add = SecureSum(swapped, consortium.study, SumFolder(tmp_path))
+    add = SecureSum(swapped, consortium.study, state=SumFolder(tmp_path))
     add.agree()
     with pytest.raises(IncompleteError, match=r"secure\.masked"):
         add.add("moments", {}, consortium.n_values)

@@ -1,6 +1,7 @@
 """Mutated messages at every stage: no crash, no release, no changed state.
 
-``FEDSDR_FUZZ=3000`` tries as many messages at each of 20 stages: ``make test-fuzz``.
+``FEDSDR_FUZZ=3000`` tries as many messages at each of 24 stages, and as many questions:
+``make test-fuzz``.
 """
 
 import os
@@ -24,9 +25,9 @@ from fedsdr.questions import (
 )
 from fedsdr.questions.reading import LARGEST_COEFFICIENT
 
-VICTIM = "site-01"
+VICTIM, NEIGHBOUR = "site-01", "site-02"
 A_STAGE = int(os.environ.get("FEDSDR_FUZZ", "600"))
-N_STAGES = 20
+N_STAGES = 24
 GAPPY = 1
 JUNK: list[Any] = [None, True, -1, 2**63, 1.5, float("nan"), "", "x", b"", b"\0" * 32]
 JUNK += [[], {}, ["a"], {"a": b"b"}, np.zeros((2, 2)), np.zeros(3, dtype=np.uint64)]
@@ -134,12 +135,34 @@ class Fuzzer:
         assert self.consortium is not None
         if site != VICTIM:
             return packed
-        victim, original = self.consortium.sites[VICTIM], decode(packed)
         if name == "secure.keys":
-            self.statistic = original["statistic"]
+            self.statistic = decode(packed)["statistic"]
         if name == "secure.opened":
             # The same sum again changes nothing; any other one is refused.
-            victim.handle(name, original)
+            self.victim.handle(name, decode(packed))
+        if name == "secure.masked":
+            self.attack("secure.dispute", self.complaint(decode(packed)["round"]))
+        self.attack(name, packed)
+        return packed
+
+    @property
+    def victim(self) -> SecureSite:
+        """Site that is attacked."""
+        assert self.consortium is not None
+        return self.consortium.sites[VICTIM]
+
+    def complaint(self, name: str) -> bytes:
+        """Let a neighbour complain about the victim, which it would have to answer."""
+        assert self.consortium is not None
+        going = self.consortium.sites[NEIGHBOUR]._round
+        assert going is not None
+        party = going.party
+        signed = party._office.complain(party.identity, NEIGHBOUR, VICTIM)
+        return encode({"round": name, "complaints": {NEIGHBOUR: signed}})
+
+    def attack(self, name: str, packed: bytes) -> None:
+        """Send variants of one message, until enough were refused."""
+        victim, original = self.victim, decode(packed)
         before = state(victim, self.ledger)
         while self.refused.get((name, self.statistic), 0) < A_STAGE:
             message = self.mutated(packed, original)
@@ -151,16 +174,23 @@ class Fuzzer:
                 self.count(name)
                 self.codes.add(refusal.code)
             else:
-                if name == "secure.verify":
-                    # A parcel that was changed is no longer signed: it is named, and no
-                    # complaint is signed that its sender would have to answer.
-                    assert reply["unsigned"]
-                    assert reply["complaints"] == {}
-                    self.count(name)
-                else:
-                    assert name == "secure.opened", f"{name} took a mutated message"
+                self.check_reply(name, reply)
             assert state(victim, self.ledger) == before
-        return packed
+
+    def check_reply(self, name: str, reply: Any) -> None:
+        """Check an answer to a mutated message: it must be one that helps nobody."""
+        if name == "secure.verify":
+            # A parcel that was changed is no longer signed: it is named, and no
+            # complaint is signed that its sender would have to answer.
+            assert reply["unsigned"]
+            assert reply["complaints"] == {}
+            self.count(name)
+        elif name == "secure.result":
+            # Sites do not compute results again: any numbers are taken.
+            self.victim.result = None
+            self.victim.took_part = False
+        else:
+            assert name == "secure.opened", f"{name} took a mutated message"
 
     def count(self, name: str) -> None:
         """Count one message that the victim has not believed."""
@@ -205,11 +235,12 @@ def test_mutated_messages_with_gaps_and_rows_held_out(tmp_path: Path) -> None:
     total = add(MomentsOf(agreed, settings)).parts["total"]
     bases = [np.eye(2)[:, :1], np.eye(2)]
     errors = add(CandidateErrors(agreed, bases, settings))
+    add.publish(a_result(list(rows)))
     # The honest messages in between gave the sums of the rows.
     pooled = np.concatenate([X for X, _ in rows.values()])
     np.testing.assert_allclose(fills, [np.nanmean(pooled[:, GAPPY])], rtol=1e-12)
     assert (total.n_rows, errors.shape) == (len(pooled), (2,))
-    assert len(fuzzer.refused) == N_STAGES
+    assert len(fuzzer.refused) == N_STAGES, fuzzer.refused
     assert fuzzer.codes == CODES
     assert sum(fuzzer.refused.values()) >= N_STAGES * A_STAGE
     stages = [(entry.statistic, entry.stage) for entry in ledger.entries()]
@@ -220,6 +251,25 @@ def test_mutated_messages_with_gaps_and_rows_held_out(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def a_result(sites: list[str]) -> dict[str, Any]:
+    """Return a result of the study, as a coordinator publishes it."""
+    return {
+        "directions": np.eye(2)[:, :1],
+        "support": np.array([True, False]),
+        "eigenvalues": np.array([0.5]),
+        "n_rows": 280,
+        "n_sites": len(sites),
+        "penalty": 0.1,
+        "objective": 1.0,
+        "dual_bound": 1.0,
+        "gap": 0.0,
+        "converged": True,
+        "scale": np.ones(2),
+        "sites": sites,
+        "means": np.zeros(1),
+    }
+
+
 def is_as_good(message: dict[str, Any], original: dict[str, Any]) -> bool:
     """Return whether an honest coordinator could send a mutated message.
 
@@ -228,7 +278,7 @@ def is_as_good(message: dict[str, Any], original: dict[str, Any]) -> bool:
     """
     if set(message) != set(original) or "study" in original:
         return False
-    if "masked" in original:
+    if "masked" in original or "directions" in original:
         return False
     if "statistic" in original:
         named = all(isinstance(message[key], str) for key in ("round", "statistic"))
@@ -241,7 +291,7 @@ def is_as_good(message: dict[str, Any], original: dict[str, Any]) -> bool:
         plain = isinstance(names, list) and all(isinstance(n, str) for n in names)
         known = plain and set(names) <= set(original["survivors"])
         return known and VICTIM in names and 3 <= len(set(names)) == len(names)
-    for key in ("keys", "boxes", "signatures"):
+    for key in ("keys", "boxes", "signatures", "complaints"):
         if key in original and isinstance(message[key], dict):
             known = {name: encode({"": own}) for name, own in original[key].items()}
             return all(

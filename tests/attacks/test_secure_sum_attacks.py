@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.secure_sum.rounds import receive_and_mask, without_blinds
 
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import InputError, Refusal
 from fedsdr.secure_sum import Agreement, Context, FixedPoint, Identity, MaskedSum
 from fedsdr.secure_sum.bindings import (
     pair_info,
@@ -161,6 +161,28 @@ def test_lying_about_survivors_works_with_a_low_threshold_or_more_colluders() ->
     opened = lie_about_survivors(NoConsistency, threshold=2)
     np.testing.assert_allclose(opened, VALUES[VICTIM])
     np.testing.assert_allclose(lie_about_survivors(SumSite, "abc"), VALUES[VICTIM])
+
+
+def test_a_low_threshold_lets_honest_sites_open_one_of_them() -> None:
+    opened = lie_about_survivors(SumSite, threshold=2)
+    np.testing.assert_allclose(opened, VALUES[VICTIM])
+
+
+@pytest.mark.parametrize(("n_sites", "threshold"), [(5, 2), (3, 2), (6, 3), (8, 4)])
+def test_sites_agree_to_no_threshold_that_two_sets_of_survivors_can_have(
+    n_sites: int, threshold: int
+) -> None:
+    roster = {f"site-{i}": Identity.generate().public for i in range(n_sites)}
+    with pytest.raises(InputError, match="two sums of different sites"):
+        Agreement("ab" * 32, roster, threshold)
+
+
+def test_one_colluder_under_two_names_would_count_twice() -> None:
+    """Two colluders are tolerated; a third name of one of them opens the victim."""
+    np.testing.assert_allclose(lie_about_survivors(SumSite, "abc"), VALUES[VICTIM])
+    roster = {name: Identity.generate().public for name in NAMES}
+    with pytest.raises(InputError, match="the same identity key"):
+        Agreement("ab" * 32, {**roster, "c": roster["b"]}, 4)
 
 
 def test_keys_that_are_used_twice_give_differences_away(

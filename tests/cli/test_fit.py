@@ -81,6 +81,13 @@ def test_coefficients_of_scores_are_said_to_be_such(run, csv) -> None:
     assert said not in run("fit", csv, *MEANT).stdout
 
 
+def test_tests_are_shown_if_asked_for(run, csv) -> None:
+    outcome = run("fit", csv, *MEANT, "--select", "fdr")
+    assert outcome.exit_code == 0
+    assert "loading/sd" in outcome.stdout
+    assert "p, q: tests on rows that have not selected the variable" in outcome.stdout
+
+
 def test_stand_ins_are_named(run, csv, hospitals, tmp_path) -> None:
     assert "could as well be" not in run("fit", csv, *MEANT).stdout
     rng = np.random.default_rng(0)

@@ -12,6 +12,8 @@ from fedsdr import (
     SSIRCV,
     FedPCA,
     FedSSIR,
+    FedSSIRClassifier,
+    FedSSIRRegressor,
     FedSVD,
     LassoSIR,
     PaperFedSSIR,
@@ -37,6 +39,9 @@ ESTIMATORS = [
     FedSSIR(n_directions="votes", penalty="holdout", refit=False, random_state=0),
     FedSSIR(n_directions=1, refit=0.3),
     FedSSIR(scores="normal"),
+    FedSSIRClassifier(),
+    FedSSIRRegressor(),
+    FedSSIRRegressor(FedSSIR(1, scores="normal"), own="curves"),
     PaperFedSSIR(tol=1e-2, random_state=0),
     PaperFedSSIR(
         1,

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from fedsdr.selection.second_selection import (
-    _regression,
     add_hidden_directions,
     group_lasso,
     keep_unless_noise,
+    regression_on,
     select_again,
 )
 from fedsdr.summaries import Smooth, Summary, summarize
@@ -62,7 +62,7 @@ def test_what_noise_variables_gain_is_a_chi_square(noise: float, link) -> None:
         X = rng.normal(size=(300, 8))
         y = link(X[:, 0] - X[:, 2]) + noise * rng.normal(size=300)
         total, known = sums_of(X, y), np.array([0, 2])
-        regression = _regression(total, known, 1)
+        regression = regression_on(total, known, 1)
         assert regression is not None
         without = regression.gain(known)
         gains += [
@@ -109,7 +109,7 @@ def test_the_charge_falls_with_the_share_of_variables_that_matter(noise: float) 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 100))
     y = X[:, :10].sum(axis=1) + noise * rng.normal(size=800)
-    regression = _regression(sums_of(X, y), np.arange(10), 1)
+    regression = regression_on(sums_of(X, y), np.arange(10), 1)
     assert regression is not None
     charges = [regression.charge(np.arange(s)) for s in (3, 6, 10)]
     assert charges == sorted(charges, reverse=True)

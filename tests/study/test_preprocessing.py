@@ -307,7 +307,8 @@ def test_rows_that_do_not_fit_in_memory_give_the_same_result(
     rows = with_gaps(simulate_rows(), "x1")
     columns = {f"x{j}": FILLED for j in range(6)}
     files = Files(tmp_path, rows, columns=columns)
-    expected = files.run()
+    # Not recorded: sums of streamed rows differ in their last digits.
+    expected = rehearse(files.study_file, files.site_files.values())
     monkeypatch.setattr("fedsdr.study.site_data.MEBIBYTE", 2)
     streamed = open_site(files.site_file("north"), rehearsal=True)
     assert isinstance(streamed._party._rows, StreamedRows)

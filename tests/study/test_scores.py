@@ -148,7 +148,8 @@ def test_streamed_sites_give_the_same_result(
     rows.loc[::9, "x1"] = np.nan
     columns = {f"x{j}": FILLED for j in range(6)}
     files = Files(tmp_path, rows, columns=columns, model=MODEL)
-    expected = files.run()
+    # Not recorded: sums of streamed rows differ in their last digits.
+    expected = rehearse(files.study_file, files.site_files.values())
     monkeypatch.setattr("fedsdr.study.site_data.MEBIBYTE", 2)
     streamed = open_site(files.site_file("north"), rehearsal=True)
     assert isinstance(streamed._party._rows, StreamedRows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import column_table, loadings_table, tables
+from fedsdr.cli import column_table, fit_model, loadings_table, tables
 from fedsdr.cli import table_options as told
 from fedsdr.cli.options import read_method, split_names
 from fedsdr.cli.screen import Screen, check_writable, keep_former
@@ -105,7 +105,17 @@ def fit(
             "numbers for classes."
         ),
     ] = "auto",
+    select: Annotated[
+        str,
+        typer.Option(
+            help="How variables are selected: criteria; tested (the same, with a test, "
+            'a q-value and an interval for each); or fdr, "fdr(level=0.05)": those '
+            "whose tests keep the false discovery rate."
+        ),
+    ] = "criteria",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    model: fit_model.ModelFile = None,
+    evaluate: fit_model.Evaluate = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
@@ -131,6 +141,7 @@ def fit(
         "tol": tol,
         "scores": scores,
         "response": response,
+        "select": select,
     }
     written = {
         "names": names, "na": na, "sep": sep, "decimal": decimal,
@@ -144,6 +155,7 @@ def fit(
     guesses = told.read_guess_options(missing, categorical, log, na)
     with screen.polite():
         check_writable(out)
+        check_writable(model)
         from fedsdr.preparation import read_schema
 
         agreed = None if schema is None else read_schema(schema)
@@ -155,6 +167,8 @@ def fit(
         with screen.stage("Fitting") as stage:
             result = _estimate(table, settings, used)
             stage.done = "Chose the dimension and the penalty, fitted, certified"
+        if model is not None:
+            fit_model.write_new_model(screen, model, table, settings, result)
         former = keep_former(out)
         if former is not None:
             screen.note(f"{out} existed, and was kept as {former}")
@@ -164,6 +178,9 @@ def fit(
     else:
         logs = [plan.name for plan in used.columns if plan.log]
         _show(screen, result, out, _taken_for(table, result), logs)
+    if evaluate is not None:
+        with screen.polite():
+            fit_model.show_scores(screen, evaluate, table, settings)
 
 
 def _read(
@@ -229,6 +246,10 @@ def _estimate(
 
     found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
     kept = {**found.settings, "preparation": schema.table()}
+    if table.filled:
+        # Gaps were filled with the mean of the column, which that did not change.
+        means = {name: float(table.X[name].mean()) for name in table.filled}
+        kept["filled_with"] = means
     if not found.found_nothing:
         # Sums without small cells, so that the file can be shown like the result.
         classes = found.settings["response_type"] == "classes"
@@ -256,7 +277,10 @@ def _show(
     logs: list[str],
 ) -> None:
     rows = loadings_table.describe(result, response)
-    screen.out.print(loadings_table.show_loadings(result))
+    if result.certainty is not None:
+        screen.out.print(f"\n{result.summary()}\n", markup=False, highlight=False)
+    else:
+        screen.out.print(loadings_table.show_loadings(result))
     if logs:
         rows.insert(2, ("logarithms", f"loadings are of the log of {', '.join(logs)}"))
     screen.out.print(tables.facts(rows))

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.cli.screen import Screen, check_name, check_writable, write_new
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.spoken import key_words
+from fedsdr.spoken import as_toml_key, key_words
 
 
 def keygen(
@@ -35,6 +35,7 @@ def keygen(
         require("secure", "making a key")
         from fedsdr.secure_sum import Identity
 
+        check_name(site, "--site")
         check_writable(out)
         if half == out or half.exists():
             raise InputError(
@@ -44,7 +45,8 @@ def keygen(
         identity = Identity.generate()
         identity.save(out)
         public = identity.public.hex()
-        write_new(half, f'{site} = "{public}"\n')
+        line = f'{as_toml_key(site)} = "{public}"'
+        write_new(half, f"{line}\n")
     if json:
         found = {"file": str(out), "site": site, "public": public}
         found["words"] = key_words(public)
@@ -57,4 +59,4 @@ def keygen(
         f"Wrote {half}. Send it, or the line in it, to the coordinator, in a way"
     )
     screen.say("that you both trust:")
-    screen.say(f'    {site} = "{public}"')
+    screen.say(f"    {line}")

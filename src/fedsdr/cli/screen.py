@@ -15,7 +15,14 @@ from rich.segment import Segment
 from rich.text import Text
 
 from fedsdr.exceptions import InputError
-from fedsdr.spoken import escaped, in_words, one_line
+from fedsdr.spoken import (
+    LONGEST,
+    escaped,
+    in_words,
+    is_name,
+    nearest_name,
+    one_line,
+)
 from fedsdr.telling import Doing, listening
 
 #: Exit code of a command that ran and failed.
@@ -202,6 +209,18 @@ def write_new(path: Path, text: str) -> None:
         raise InputError(f"{path} exists: name another file with --out") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_name(name: str, option: str) -> None:
+    """Refuse a name that no study can use, before it is written anywhere."""
+    if is_name(name):
+        return
+    near = nearest_name(name)
+    hint = f", such as {near}" if near else ""
+    raise InputError(
+        f"{option}: '{name}' cannot be the name of a site or a study: use at most "
+        f"{LONGEST} letters from a to z, digits, - and _{hint}"
+    )
 
 
 def check_writable(path: Path | None) -> None:

@@ -1,6 +1,7 @@
 """``fedsdr site check``: check a site before a study."""
 
 import json as json_format
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from fedsdr.spoken import one_line
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
     from fedsdr.study.dry_run import DryRun
+    from fedsdr.study.level_counts import LevelCounts
     from fedsdr.study.value_summary import ValueSummary
 
 #: Number of columns without problems that are shown; --json has all.
@@ -107,7 +109,7 @@ def show_study(screen: Screen, site: str, study: "StudyFile") -> None:
 
 
 def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> None:
-    rows = found["rows"]
+    rows, shown = found["rows"], shlex.quote(str(file))
     show_study(screen, found["site"], run.study)
     screen.say(
         f"{rows['read']} rows, {rows['dropped']} dropped for missing values, "
@@ -121,6 +123,9 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
     if run.summaries:
         screen.say("Values as they enter the sums, for your eyes only:")
         screen.out.print(_values(run.summaries))
+    if run.levels:
+        screen.say("Rows of each level, as read and in the sums, for your eyes only:")
+        screen.out.print(_levels(run.levels))
     for problem in found["problems"]:
         screen.complain(problem)
     if found["rules"] is not None:
@@ -134,13 +139,13 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         screen.say("The site could take part; nothing has left it. If the digest is")
         screen.say("that of the other sites, ask for a certificate, and join with the")
         screen.say("kit that the coordinator sends back:")
-        screen.say(f"    fedsdr site request {file}")
-        screen.say(f"    fedsdr site join {file} KIT")
+        screen.say(f"    fedsdr site request {shown}")
+        screen.say(f"    fedsdr site join {shown} KIT")
         screen.say("To see later what has left:")
-        screen.say(f"    fedsdr site ledger show {file}")
+        screen.say(f"    fedsdr site ledger show {shown}")
     else:
         screen.say(f"The site would refuse. Correct the problems above, or {file}, and")
-        screen.say(f"check again: fedsdr site check {file}")
+        screen.say(f"check again: fedsdr site check {shown}")
 
 
 def _columns(columns: dict[str, dict[str, Any]]) -> Table:
@@ -179,6 +184,19 @@ def _values(summaries: "dict[str, ValueSummary]") -> Table:
         )
         numbers = (f"{v:.4g}" for v in (one.lowest, one.median, one.highest))
         table.add_row(*map(Text, (name, *numbers, agreed)))
+    return table
+
+
+def _levels(levels: "dict[str, LevelCounts]") -> Table:
+    """List levels; an entry that is no agreed level has no rows in the sums."""
+    table = _table("column", "level", "as read", "in the sums")
+    for name, one in levels.items():
+        known = [*one.used, *(entry for entry in one.read if entry not in one.used)]
+        for level in known[:SHOWN]:
+            read = str(one.read[level]) if one.read else ""
+            table.add_row(*map(Text, (name, level, read, str(one.used[level]))))
+        if len(known) > SHOWN:
+            table.add_row(Text(name), Text(f"... and {len(known) - SHOWN} more"))
     return table
 
 

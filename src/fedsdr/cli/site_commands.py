@@ -3,7 +3,10 @@
 import typer
 
 from fedsdr.cli.certificate_request import request
+from fedsdr.cli.ledger_copies import backup, restore
+from fedsdr.cli.log_bundles import site_logs
 from fedsdr.cli.site_check import check
+from fedsdr.cli.site_doctor import doctor
 from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
 from fedsdr.cli.site_ledger import ledger_app, void
@@ -19,8 +22,12 @@ def site() -> None:
 
 app.command()(init)
 app.command()(check)
+app.command()(doctor)
+app.command("logs")(site_logs)
 app.command()(request)
 app.command()(join)
 app.command()(void)
+ledger_app.command()(backup)
+ledger_app.command()(restore)
 app.add_typer(peers_app, name="peers")
 app.add_typer(ledger_app, name="ledger")

@@ -1,12 +1,13 @@
 """``fedsdr site init``: write the template of a site file."""
 
 import json as json_format
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.cli.screen import Screen, check_name, check_writable, write_new
 from fedsdr.extras import require
 
 
@@ -31,6 +32,7 @@ def init(
         require("secure", "a study")
         from fedsdr.study.templates import site_template
 
+        check_name(name, "--name")
         check_writable(out)
         write_new(out, site_template(name, study))
     if json:
@@ -38,6 +40,7 @@ def init(
         return
     screen.say(f"Wrote {out}. Say in it where the rows are. Begin the site's ledger,")
     screen.say("compare the keys of the partners and accept them, and check:")
-    screen.say(f"    fedsdr site ledger init {out}")
-    screen.say(f"    fedsdr site peers list {out}")
-    screen.say(f"    fedsdr site check {out}")
+    shown = shlex.quote(str(out))
+    screen.say(f"    fedsdr site ledger init {shown}")
+    screen.say(f"    fedsdr site peers list {shown}")
+    screen.say(f"    fedsdr site check {shown}")

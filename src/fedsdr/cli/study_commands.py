@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedsdr.cli import study_run, study_sites, tables
+from fedsdr.cli.log_bundles import study_logs
 from fedsdr.cli.screen import Screen, check_writable, write_new
+from fedsdr.cli.study_attach import attach
+from fedsdr.cli.study_bundle import bundle
 from fedsdr.cli.study_simulate import simulate
 from fedsdr.extras import require
 from fedsdr.spoken import one_line
@@ -46,6 +49,13 @@ def init(
             show_default=False,
         ),
     ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            help="Take columns and response from this file of fedsdr schema.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="File to write; it must not exist yet.")
     ] = Path("study.toml"),
@@ -57,11 +67,18 @@ def init(
     screen = Screen(quiet=json)
     with screen.polite():
         require("secure", "a study")
+        from fedsdr.exceptions import InputError
+        from fedsdr.preparation.schema_file import read_schema
         from fedsdr.study.templates import PURPOSE, study_template
 
         check_writable(out)
+        if schema is not None and from_csv is not None:
+            raise InputError("give --schema or --from-csv: both name the columns")
+        found = None if schema is None else read_schema(schema)
         columns = [] if from_csv is None else _read_header(from_csv, target)
-        text = study_template(name, target, columns, purpose or PURPOSE)
+        if found is not None:
+            columns = [plan.name for plan in found.columns]
+        text = study_template(name, target, columns, purpose or PURPOSE, found)
         write_new(out, text)
     if json:
         typer.echo(json_format.dumps({"file": str(out), "columns": columns}))
@@ -85,6 +102,13 @@ def check(
             help="Rows of all sites together, for the cost of [privacy].",
         ),
     ] = 10_000,
+    statement: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a statement for an ethics board: a new .html or .md file.",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
@@ -101,6 +125,11 @@ def check(
 
         study = read_study(file)
         found = _describe(study, rows)
+        if statement is not None:
+            from fedsdr.study.statement import write_statement
+
+            check_writable(statement)
+            write_new(statement, write_statement(study, statement))
         if study.purpose == PURPOSE:
             screen.warn(f"{file}: purpose: not written yet; stewards decide on it")
     if json:
@@ -119,6 +148,9 @@ study_app.command()(study_run.status)
 study_app.command()(study_run.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
+study_app.command()(attach)
+study_app.command()(bundle)
+study_app.command("logs")(study_logs)
 
 
 def _read_header(path: Path, target: str) -> list[str]:

@@ -38,8 +38,9 @@ def simulate(
 ) -> None:
     """Rehearse a study: all sites in this process, with their rows, keys and rules.
 
-    Nothing is sent, and no ledger is written. The exit code is 1 if too few sites
-    answer, and 2 if a file or a site's rows cannot be used.
+    Nothing is sent, and ledgers are read but not written: what they forbid is refused
+    here too. The exit code is 1 if too few sites answer, and 2 if a file or a site's
+    rows cannot be used.
     """
     if out is None and not json:
         out = Path("rehearsal.json")

@@ -1,6 +1,7 @@
 """Rules about a release and earlier ones, whose difference could show too much."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
@@ -302,21 +303,9 @@ def changed_rows(
     """
     if not policy.same_rows_only:
         return None
-    own = {**facts.target, **facts.prints}
-    values = {values_of(one): one for one in own.values() if one}
+    own = (*facts.target.items(), *facts.prints.items())
     for entry in related:
-        before = _columns_of(entry)
-        changed = {
-            name
-            for name, print_of in own.items()
-            if print_of and before.get(name) not in (None, "", print_of)
-        }
-        # A column that was renamed in the data has the same values, in other rows.
-        changed |= {
-            name
-            for name, print_of in before.items()
-            if values.get(values_of(print_of), print_of) != print_of
-        }
+        changed = _changed_columns(own, tuple(_columns_of(entry).items()))
         what = enumerate_names(sorted(changed))
         if not changed and entry.subject == release.subject:
             what = "the answer" if fingerprint not in (None, entry.fingerprint) else ""
@@ -391,6 +380,27 @@ def _outcomes(
     for entry in related:
         if entry.stage == "released" or entry.round_key not in closed:
             yield entry.round_key, entry
+
+
+@lru_cache(maxsize=256)
+def _changed_columns(
+    own: tuple[tuple[str, str], ...], earlier: tuple[tuple[str, str], ...]
+) -> frozenset[str]:
+    """Compare fingerprints; most entries of a ledger have the same ones."""
+    now, before = dict(own), dict(earlier)
+    values = {values_of(one): one for one in now.values() if one}
+    changed = {
+        name
+        for name, print_of in now.items()
+        if print_of and before.get(name) not in (None, "", print_of)
+    }
+    # A column that was renamed in the data has the same values, in other rows.
+    renamed = {
+        name
+        for name, print_of in before.items()
+        if values.get(values_of(print_of), print_of) != print_of
+    }
+    return frozenset(changed | renamed)
 
 
 def _columns_of(entry: Entry) -> dict[str, str]:

@@ -204,7 +204,9 @@ def observe(
     there = differing(X, gaps)
     prints, target_print = {}, {}
     if fingerprint is not None:
-        prints = _prints(X, columns, fingerprint, origin)
+        # A gap is a gap, whatever it is filled with for now.
+        held = X if gaps is None or origin is not None else np.where(gaps, np.nan, X)
+        prints = _prints(held, columns, fingerprint, origin)
         target_print = _prints(y[:, None], [target], fingerprint, origin)
     sources, indicators = {}, {}
     if origin is not None:

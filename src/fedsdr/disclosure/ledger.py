@@ -71,7 +71,9 @@ class Ledger:
         self, path: str | Path | None = None, signer: Signer | None = None
     ) -> None:
         self._signer = signer
-        self._store = MemoryStore() if path is None else FileStore(Path(path))
+        self._store: MemoryStore | FileStore = (
+            MemoryStore() if path is None else FileStore(Path(path))
+        )
         self._key: bytes | None = None
         self._verified = _Verified()
 
@@ -159,6 +161,38 @@ class Ledger:
     def create(self) -> None:
         """Make the files of a new ledger; an `InputError` where there is one."""
         self._store.create()
+
+    def rehearsal(self) -> "Ledger":
+        """Copy the ledger into memory, to see what it would permit.
+
+        Returns
+        -------
+        Ledger
+            With the same entries and key; what it records ends with the process.
+        """
+        if isinstance(self._store, MemoryStore):
+            raise ValueError("a ledger in memory is its own rehearsal")
+        return Ledger.of(self._store.in_memory(), self._signer)
+
+    @classmethod
+    def of(cls, store: MemoryStore, signer: Signer | None = None) -> "Ledger":
+        """Make a ledger of lines that are in memory.
+
+        Parameters
+        ----------
+        store : MemoryStore
+            Lines, head and key.
+        signer : Signer or None, default=None
+            Identity of the site.
+
+        Returns
+        -------
+        Ledger
+            Not verified yet.
+        """
+        made = cls(signer=signer)
+        made._store = store
+        return made
 
     def adopt(self) -> bool:
         """Take over a ledger that has no seals, or those of another key.

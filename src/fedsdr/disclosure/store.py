@@ -23,13 +23,28 @@ KEY_BYTES = 32
 
 
 class MemoryStore:
-    """A ledger that ends with its process."""
+    """A ledger that ends with its process.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    lines : bytes, default=b""
+        Entries that it starts with.
+    head : bytes or None, default=None
+        Which of them is the last.
+    key : bytes or None, default=None
+        Key of its fingerprints; a new one if None.
+    """
+
+    def __init__(
+        self,
+        lines: bytes = b"",
+        head: bytes | None = None,
+        key: bytes | None = None,
+    ) -> None:
         self._lock = threading.RLock()
-        self._lines = bytearray()
-        self._head: bytes | None = None
-        self._key = secrets.token_bytes(KEY_BYTES)
+        self._lines = bytearray(lines)
+        self._head = head
+        self._key = secrets.token_bytes(KEY_BYTES) if key is None else key
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -208,6 +223,19 @@ class FileStore:
                 )
         with self.locked():
             self.key()
+
+    def in_memory(self) -> MemoryStore:
+        """Copy everything, so that what is added to the copy is not kept.
+
+        Returns
+        -------
+        MemoryStore
+            Lines, head and key as they are now.
+        """
+        lines, head = self.read()
+        # A new ledger without a key gets one here, and not on the disk.
+        made = bool(lines) or self._key_path.exists()
+        return MemoryStore(lines, head, self.key() if made else None)
 
     def key(self) -> bytes:
         """Read the key, making one for a new ledger.

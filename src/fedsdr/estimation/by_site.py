@@ -10,13 +10,14 @@ from fedsdr.estimation.alarms import (
     warn_of_covariances,
     warn_of_findings,
 )
+from fedsdr.estimation.direction_errors import direction_errors
 from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ColumnFrame, Index
 from fedsdr.summaries.remainder import N_REST
-from fedsdr.summaries.site_agreement import N_SPREAD, Expected, Findings
+from fedsdr.summaries.site_agreement import CODES, N_SPREAD, Expected, Findings
 from fedsdr.summaries.summary import Summary
 
 # Covariances whose distance, relative to that of sampling, is up to the first number
@@ -102,6 +103,10 @@ def estimate_by_site(
     )
     directions = np.zeros((total.n_features, turn.shape[1]))
     directions[support] = basis @ turn
+    errors = np.zeros_like(directions)
+    errors[support], angles = direction_errors(
+        fit.profile, basis, kept, turn, mixed.sigma
+    )
     return Estimate(
         directions,
         support[kept],
@@ -111,12 +116,14 @@ def estimate_by_site(
         curved=fit.curved,
         unevenness=fit.profile.unevenness(total.n_rows / total.n_sites),
         spread=spread,
+        errors=errors,
+        angles=angles,
     )
 
 
 def check_sites(
     total: Summary, support: Index, own: float, frame: ColumnFrame, found: Estimate
-) -> Asking[None]:
+) -> Asking[tuple[tuple[str, int], ...]]:
     """Ask the sites whether they agree with the directions, and warn if they do not.
 
     Parameters
@@ -132,6 +139,12 @@ def check_sites(
     found : Estimate
         What `estimate_by_site` found.
 
+    Returns
+    -------
+    tuple of (str, int)
+        How many sites notice something, by its code in lower case; empty if they were
+        not asked.
+
     Yields
     ------
     Question
@@ -139,7 +152,7 @@ def check_sites(
     """
     warn_of_covariances(found.spread[:N_SPREAD], total.n_rows, support.size)
     if found.weak:
-        return
+        return ()
     noise = total.mixed(own).noise_floor
     shares = np.clip(found.eigenvalues - noise, 0.0, None)
     usually = usual_at_sites(shares, found.unevenness, total.n_sites)
@@ -148,6 +161,8 @@ def check_sites(
     question = frame.agreement_of(chosen, expected, _usual_variances(found.spread))
     findings: Findings = yield question
     warn_of_findings(findings, total, question.columns, found.unevenness)
+    counts = zip(CODES, findings.counts, strict=True)
+    return tuple((code.lower(), round(count)) for code, count in counts)
 
 
 def shrinkage_for(differ: float) -> float:

@@ -48,6 +48,13 @@ class Estimate:
     spread : ndarray, optional
         How far the sites' covariances are apart, see `fedsdr.questions.SpreadOf`; empty
         if they were not asked.
+    errors : ndarray of shape (n_features, n_directions), optional
+        Standard errors of the directions, see `fedsdr.estimation.direction_errors`;
+        empty if they are not known.
+    angles : ndarray of shape (n_directions,), optional
+        Angle in radians that the true direction may be away.
+    disagreeing : tuple of (str, int), default=()
+        How many sites do not agree with the directions, by what they notice.
     """
 
     directions: Matrix
@@ -59,6 +66,9 @@ class Estimate:
     at_limit: bool = False
     unevenness: float = 0.0
     spread: Vector = field(default_factory=lambda: np.empty(0))
+    errors: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    angles: Vector = field(default_factory=lambda: np.empty(0))
+    disagreeing: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def nothing(

@@ -4,10 +4,12 @@ from importlib import import_module
 from typing import Any
 
 from fedsdr.estimators.fed_ssir import FedSSIR
+from fedsdr.estimators.fed_ssir_classifier import FedSSIRClassifier
+from fedsdr.estimators.fed_ssir_regressor import FedSSIRRegressor
 from fedsdr.estimators.sir import SIR
 from fedsdr.estimators.ssir import SSIR
 
-__all__ = ["SIR", "SSIR", "FedSSIR"]
+__all__ = ["SIR", "SSIR", "FedSSIR", "FedSSIRClassifier", "FedSSIRRegressor"]
 
 #: Names that version 0.1 had here, and that are at the top of the package now.
 _MOVED = ("FedPCA", "FedSVD", "LassoSIR", "SSIRCV")

@@ -85,6 +85,12 @@ class FedSSIR(Reducer):
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.
+    select : {"criteria", "tested", "fdr"}, Criteria, Tested or Fdr, default="criteria"
+        "tested": every variable is tested, too, on halves of the rows that have not
+        selected it; ``result_.summary()`` shows tests, q-values, selection frequencies
+        and intervals. "fdr": variables are selected by these tests so that the false
+        discovery rate is at most 10 %, or `Fdr(level=...)`. Both with
+        ``protocol="sums"`` only.
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
@@ -188,6 +194,7 @@ class FedSSIR(Reducer):
         privacy: Any = None,
         dense_limit: int = 300,
         max_seconds: float = 15.0,
+        select: Any = "criteria",
         protocol: str = "sums",
         random_state: Any = None,
         verbose: int = 0,
@@ -203,6 +210,7 @@ class FedSSIR(Reducer):
         self.privacy = privacy
         self.dense_limit = dense_limit
         self.max_seconds = max_seconds
+        self.select = select
         self.protocol = protocol
         self.random_state = random_state
         self.verbose = verbose
@@ -226,8 +234,7 @@ class FedSSIR(Reducer):
         FedSSIR
             The fitted estimator.
         """
-        parameters = {one.name: getattr(self, one.name) for one in fields(Method)}
-        method = Method(**parameters)
+        method = self._method()
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
         with listening(written_by(type(self).__name__) if self.verbose else None):
@@ -247,3 +254,7 @@ class FedSSIR(Reducer):
         self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
         return self
+
+    def _method(self) -> Method:
+        """Check all parameters of the fit."""
+        return Method(**{one.name: getattr(self, one.name) for one in fields(Method)})

@@ -10,6 +10,7 @@ from typing import Any, Self
 from fedsdr.data.text_format import USUAL, TextFormat
 from fedsdr.exceptions import InputError
 from fedsdr.preparation.column_plan import GAPS, ColumnPlan
+from fedsdr.spoken import as_toml_key, as_toml_text
 
 _KEYS = ("missing", "site_column", "file", "target", "columns")
 
@@ -163,33 +164,39 @@ def write_schema(
         f'missing = "{schema.missing}"  # or "drop" these rows, or "refuse"',
     ]
     if schema.site_column is not None:
-        lines.append(f"site_column = {_value(schema.site_column)}")
+        lines.append(f"site_column = {as_toml(schema.site_column)}")
     lines += ["", "[file]"]
-    lines += [f"{key} = {_value(one)}" for key, one in schema.form.table().items()]
+    lines += [f"{key} = {as_toml(one)}" for key, one in schema.form.table().items()]
     if schema.target is not None:
         table = {"name": schema.target.name, **schema.target.table()}
         lines += ["", "[target]"]
-        lines += [f"{key} = {_value(one)}" for key, one in table.items()]
+        lines += [f"{key} = {as_toml(one)}" for key, one in table.items()]
     lines += ["", "[columns]"]
     for plan in schema.columns:
         reason = reasons.get(plan.name)
         note = f"  # {' '.join(reason.split())}" if reason else ""
-        lines.append(f"{_value(plan.name)} = {_value(plan.table())}{note}")
+        lines.append(f"{as_toml(plan.name)} = {as_toml(plan.table())}{note}")
     return "\n".join(lines) + "\n"
 
 
-def _value(value: Any) -> str:
+def as_toml(value: Any) -> str:
+    """Write a value in TOML, tables inline.
+
+    Parameters
+    ----------
+    value : object
+        Text, number, truth value, list or table.
+
+    Returns
+    -------
+    str
+        In one line.
+    """
     if isinstance(value, dict):
-        inner = ", ".join(f"{_key(k)} = {_value(one)}" for k, one in value.items())
+        inner = ", ".join(f"{as_toml_key(k)} = {as_toml(v)}" for k, v in value.items())
         return f"{{ {inner} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(as_toml, value))}]"
     if isinstance(value, float):
         return repr(value)
-    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(key: str) -> str:
-    plain = key.replace("_", "").isalnum() and key.isascii()
-    return key if plain else _value(key)
+    return as_toml_text(value) if isinstance(value, str) else json.dumps(value)

@@ -251,44 +251,49 @@ def find_problem(
 
 
 def _problem(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
-    wrong = f"is not {field.type_text}"
     if value is None and field.optional:
         return None
-    if field.kind in _PLAIN:
-        # Not isinstance: a bool is an int.
-        return None if type(value) is _PLAIN[field.kind] else wrong
-    if field.kind == "text":
-        return None if _is_text(value) else wrong
-    if field.kind == "choice":
-        same = (type(value) is type(one) and value == one for one in field.choices)
-        return None if any(same) else wrong
-    if field.kind == "array":
-        fits = isinstance(value, np.ndarray) and value.dtype == np.dtype(field.dtype)
-        return None if fits and _fits(field.shape, value.shape, sizes) else wrong
-    if field.kind == "bytes":
-        length = field.shape or (ANY,)
-        fits = type(value) is bytes and _fits(length, (len(value),), sizes)
-        return None if fits else wrong
     if field.kind == "record":
         return find_problem(field.fields, value, sizes)
-    return _problem_within(field, value, sizes)
+    if field.kind in ("list", "mapping"):
+        fits = _is_collection(field, value, sizes)
+    else:
+        fits = _is_kind(field, value, sizes)
+    if not fits:
+        return f"is not {field.type_text}"
+    return None if field.items is None else _problem_within(field.items, value, sizes)
+
+
+def _is_kind(field: FieldSpec, value: Any, sizes: dict[str, int]) -> bool:
+    """Check a value that holds no others."""
+    if field.kind in _PLAIN:
+        # Not isinstance: a bool is an int.
+        return type(value) is _PLAIN[field.kind]
+    if field.kind == "text":
+        return _is_text(value)
+    if field.kind == "choice":
+        same = (type(value) is type(one) and value == one for one in field.choices)
+        return any(same)
+    if field.kind == "array":
+        fits = isinstance(value, np.ndarray) and value.dtype == np.dtype(field.dtype)
+        return fits and _fits(field.shape, value.shape, sizes)
+    length = field.shape or (ANY,)
+    return type(value) is bytes and _fits(length, (len(value),), sizes)
+
+
+def _is_collection(field: FieldSpec, value: Any, sizes: dict[str, int]) -> bool:
+    """Check a list or a mapping, without its items."""
+    if not isinstance(value, list if field.kind == "list" else Mapping):
+        return False
+    if len(value) > MAX_ITEMS or not _fits(field.shape or (ANY,), (len(value),), sizes):
+        return False
+    return not isinstance(value, Mapping) or all(map(_is_text, value))
 
 
 def _problem_within(field: FieldSpec, value: Any, sizes: dict[str, int]) -> str | None:
     """Check the items of a list or a mapping."""
-    wrong = f"is not {field.type_text}"
-    if not isinstance(value, list if field.kind == "list" else Mapping):
-        return wrong
-    if len(value) > MAX_ITEMS or not _fits(field.shape or (ANY,), (len(value),), sizes):
-        return wrong
-    items = value
-    if isinstance(value, Mapping):
-        if not all(map(_is_text, value)):
-            return wrong
-        items = list(value.values())
-    if field.items is None:
-        return None
-    problems = (_problem(field.items, item, sizes) for item in items)
+    items = value.values() if isinstance(value, Mapping) else value
+    problems = (_problem(field, item, sizes) for item in items)
     found = next((problem for problem in problems if problem is not None), None)
     return None if found is None else f"holds an item that {found}"
 

@@ -3,6 +3,12 @@
 A new sum is one more class here, and a case in `read_question`.
 """
 
+from fedsdr.questions.additive_steps import (
+    AxesOf,
+    MeasuresOf,
+    NewtonOf,
+    NewtonSums,
+)
 from fedsdr.questions.column_frame import ColumnFrame, Index
 from fedsdr.questions.column_sums import (
     ColumnPowers,
@@ -34,6 +40,7 @@ from fedsdr.questions.question import (
 from fedsdr.questions.reading import read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
+from fedsdr.questions.split_tests import SplitTestsOf
 
 __all__ = [
     "AS_HELD",
@@ -41,6 +48,7 @@ __all__ = [
     "Adder",
     "AgreementOf",
     "Asking",
+    "AxesOf",
     "BlockOf",
     "CandidateErrors",
     "ColumnFrame",
@@ -51,8 +59,11 @@ __all__ = [
     "GapTotals",
     "Index",
     "JoinedRows",
+    "MeasuresOf",
     "MomentSums",
     "MomentsOf",
+    "NewtonOf",
+    "NewtonSums",
     "Outcomes",
     "PrivateMoments",
     "ProfileOf",
@@ -61,6 +72,7 @@ __all__ = [
     "RowSettings",
     "RowsOf",
     "ScoreSteps",
+    "SplitTestsOf",
     "SpreadOf",
     "Sum",
     "ask_sites",

@@ -1,6 +1,7 @@
 """Where the variables of a fit are among the sites' columns, and on what scale."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from fedsdr.questions.moments import CandidateErrors
 from fedsdr.questions.question import RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
+from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 
@@ -162,6 +165,26 @@ class ColumnFrame:
         return AgreementOf(
             self.terms, columns, scale, expected, variances, self.settings
         )
+
+    def split_tests_of(self, tests: Sequence[HalfTest]) -> SplitTestsOf:
+        """Ask for the tests of variables on halves of the rows.
+
+        Parameters
+        ----------
+        tests : sequence of HalfTest
+            What every half has selected; their columns are indices of variables.
+
+        Returns
+        -------
+        SplitTestsOf
+            The question.
+        """
+        every = np.unique(np.concatenate([test.columns for test in tests]))
+        placed = tuple(
+            replace(test, columns=np.searchsorted(every, test.columns))
+            for test in tests
+        )
+        return SplitTestsOf(self.terms, *self._columns(every), placed, self.settings)
 
     def _columns(self, support: Index) -> tuple[Index, Vector]:
         columns = np.flatnonzero(self.usable)[support]

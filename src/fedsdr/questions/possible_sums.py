@@ -5,21 +5,33 @@ from typing import Any
 
 import numpy as np
 
-from fedsdr.arrays import Matrix, Vector
-from fedsdr.exceptions import Refusal
+from fedsdr.arrays import Vector
 from fedsdr.method import Pairs
+from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.possible_columns import (
+    PRECISION,
+    ROUNDING,
+    check_block_possible,
+    check_columns_possible,
+    check_definite,
+    check_diagonals_possible,
+    check_spread,
+    impossible,
+    is_definite,
+)
 from fedsdr.questions.question import Question
+from fedsdr.summaries.diagonals import Diagonals
 from fedsdr.summaries.summary import Summary
 
-#: Largest negative eigenvalue that is taken for rounding, where diagonals are 1.
-ROUNDING = 1e-7
-#: Relative rounding of single sums.
-PRECISION = 1e-9
+Covariances = MomentsOf | DiagonalsOf | BlockOf | ColumnsOf
 
 
 def check_possible(
-    question: Question[Any], vector: Vector, widths: Sequence[float] = ()
+    question: Question[Any],
+    vector: Vector,
+    widths: Sequence[float] = (),
+    diagonals: Diagonals | None = None,
 ) -> None:
     r"""Check that a sum could come from the rows of some sites.
 
@@ -32,6 +44,9 @@ def check_possible(
     widths : sequence of float, default=()
         Widths of the ranges that the study declares for its columns, infinite where it
         declares none; empty for no range.
+    diagonals : Diagonals, optional
+        Diagonals of all columns, over the same sites or more, if they were added
+        before.
 
     Raises
     ------
@@ -47,30 +62,55 @@ def check_possible(
     rows with such values is not noticed: no sum can show that.
     """
     if not np.isfinite(vector).all():
-        raise _impossible("it holds numbers that are not finite")
+        raise impossible("it holds numbers that are not finite")
     if isinstance(question, MomentsOf):
-        _check_moments(question, vector, widths)
+        _check_moments(question, vector, _limits(question, widths))
+    elif isinstance(question, DiagonalsOf):
+        _check_counts(vector[:4], vector[:2])
+        check_diagonals_possible(
+            question.unpack(vector),
+            _limits(question, widths),
+            definite=_is_definite_kernel(question),
+        )
+    elif isinstance(question, BlockOf):
+        known = None if diagonals is None else diagonals.scatter[question.columns]
+        check_block_possible(
+            question.unpack(vector), known, definite=_is_definite_kernel(question)
+        )
+    elif isinstance(question, ColumnsOf):
+        check_columns_possible(
+            question.unpack(vector),
+            question.columns,
+            diagonals,
+            definite=_is_definite_kernel(question),
+        )
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
-        raise _impossible("an error of a candidate is negative")
+        raise impossible("an error of a candidate is negative")
 
 
-def _check_moments(
-    question: MomentsOf, vector: Vector, widths: Sequence[float]
-) -> None:
+def _is_definite_kernel(question: Covariances) -> bool:
+    return not isinstance(question.terms.kernel, Pairs)
+
+
+def _limits(question: MomentsOf | DiagonalsOf, widths: Sequence[float]) -> Vector:
+    """Return the widths of ranges in the units of the sum, infinite without a range."""
+    # Scores have a variance of about 1, whatever the range of a column is.
+    if not len(widths) or question.settings.scores is not None:
+        return np.full(question.terms.n_features, np.inf)
+    powers = question.settings.powers
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.asarray(widths), 0 if powers is None else -powers)
+
+
+def _check_moments(question: MomentsOf, vector: Vector, limits: Vector) -> None:
     terms = question.terms
     length = (vector.size - terms.max_votes) // len(terms.parts)
     for start in range(0, length * len(terms.parts), length):
         _check_counts(vector[start : start + 4], vector[:2])
     votes = vector[length * len(terms.parts) :]
     if (votes != np.rint(votes)).any() or (votes < 0).any() or votes.sum() > vector[1]:
-        raise _impossible("the votes are not those of its sites")
-    # Scores have a variance of about 1, whatever the range of a column is.
-    limits = np.full(terms.n_features, np.inf)
-    if len(widths) and question.settings.scores is None:
-        powers = question.settings.powers
-        with np.errstate(over="ignore"):
-            limits = np.ldexp(np.asarray(widths), 0 if powers is None else -powers)
-    definite = not isinstance(terms.kernel, Pairs)
+        raise impossible("the votes are not those of its sites")
+    definite = _is_definite_kernel(question)
     for part in question.unpack(vector).parts.values():
         _check_summary(part, limits, definite=definite)
 
@@ -78,61 +118,33 @@ def _check_moments(
 def _check_counts(counts: Vector, total: Vector) -> None:
     rows, sites, freedom, squared = counts
     if rows != np.rint(rows) or sites != np.rint(sites):
-        raise _impossible("its numbers of rows and sites are not whole")
+        raise impossible("its numbers of rows and sites are not whole")
     if not (1 <= rows <= total[0] and 0 <= sites <= total[1]):
-        raise _impossible("a part of the rows has more rows or sites than all rows")
+        raise impossible("a part of the rows has more rows or sites than all rows")
     if not (-ROUNDING <= freedom <= rows and squared >= -ROUNDING):
-        raise _impossible("its degrees of freedom are not those of so many rows")
+        raise impossible("its degrees of freedom are not those of so many rows")
 
 
 def _check_summary(part: Summary, limits: Vector, *, definite: bool) -> None:
     squares = np.diag(part.scatter)
-    if (squares < 0.0).any():
-        raise _impossible("the variance of a column is negative")
-    # Roots: the square of a range in small units may be too large for a number.
-    largest = np.sqrt(part.n_rows) * limits / 2 * (1 + PRECISION / 2)
-    if (np.sqrt(squares) > largest).any():
-        raise _impossible("a column varies more than its declared range allows")
+    check_spread(squares, part.n_rows, limits)
     constant = squares == 0.0
     if (part.scatter[constant].any()) or part.between[constant].any():
-        raise _impossible("a constant column varies with others")
+        raise impossible("a constant column varies with others")
     scale = np.sqrt(np.where(constant, 1.0, squares))
     scaled = part.scaled(scale)
-    if not _is_definite(scaled.scatter):
-        raise _impossible("its covariance is not positive semi-definite")
-    if not _is_definite(scaled.scatter - scaled.between):
-        raise _impossible("its kernel is larger than its covariance")
-    if definite and not _is_definite(scaled.between):
-        raise _impossible("its kernel is not positive semi-definite")
+    check_definite(scaled.scatter, scaled.between, definite=definite)
     if part.linear.shape[1]:
         _check_linear(scaled)
 
 
 def _check_linear(scaled: Summary) -> None:
     common = scaled.linear @ scaled.linear.T / scaled.n_rows
-    if not _is_definite(scaled.between - common):
-        raise _impossible("its linear sums are larger than its kernel")
+    if not is_definite(scaled.between - common):
+        raise impossible("its linear sums are larger than its kernel")
     limit = np.diag(scaled.scatter) * scaled.response_square
     if (
         scaled.response_square < 0.0
         or (scaled.products**2 > limit * (1 + ROUNDING) + PRECISION).any()
     ):
-        raise _impossible("its products with the response are too large")
-
-
-def _is_definite(matrix: Matrix) -> bool:
-    """Return whether a matrix on the scale of 1 is positive semi-definite."""
-    try:
-        np.linalg.cholesky(matrix + ROUNDING * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _impossible(what: str) -> Refusal:
-    return Refusal(
-        "TAMPERED",
-        f"the sum cannot come from rows of the sites: {what}. A site has sent other "
-        "numbers than its sums: let every steward run 'fedsdr site check', with the "
-        "same version, and leave out a site that cannot explain its answer",
-    )
+        raise impossible("its products with the response are too large")

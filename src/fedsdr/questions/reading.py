@@ -10,6 +10,7 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
 from fedsdr.normal_scores import N_CUTS, NormalScores
+from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
 from fedsdr.questions.column_sums import (
     ColumnPowers,
     ColumnShapes,
@@ -24,8 +25,16 @@ from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
+from fedsdr.summaries.families import FAMILIES, Family
+from fedsdr.summaries.newton_parts import (
+    LARGEST_WEIGHT,
+    LEAST_WEIGHT,
+    OWN,
+    SiteDeviation,
+)
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.spline_basis import SplineBasis
 
 # Bounds on candidate directions that do not depend on rows: whether a site answers must
 # not reveal how large its values are.
@@ -102,6 +111,13 @@ def read_question(
         question = _read_remainder(rest, terms)
     elif name == ProfileOf.name and terms.max_profiles:
         question = _read_profile(rest, terms)
+    elif name == AxesOf.name and terms.max_steps:
+        question = _read_axes(rest, terms)
+        question = replace(question, centre=_read_centre(rest, question))
+    elif name == NewtonOf.name and terms.max_steps:
+        question = _read_newton(rest, terms)
+    elif name == MeasuresOf.name and terms.max_steps:
+        question = MeasuresOf(_read_newton(rest, terms))
     if question is None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
     return replace(question, settings=RowSettings(powers, places, fills, scores))
@@ -220,6 +236,49 @@ def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
     if rest or not _is_array(variances, (terms.n_features,)):
         raise Refusal("MALFORMED")
     return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
+
+
+def _read_axes(rest: dict[str, Any], terms: Terms) -> AxesOf:
+    columns, scale = _read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    return AxesOf(terms, columns, scale, basis)
+
+
+def _read_centre(rest: dict[str, Any], axes: AxesOf) -> Vector | None:
+    if not rest:
+        return None
+    centre = rest.pop("centre", None)
+    if rest or not _is_array(centre, (axes.basis.shape[1],)):
+        raise Refusal("MALFORMED")
+    return np.asarray(centre)
+
+
+def _read_newton(rest: dict[str, Any], terms: Terms) -> NewtonOf:
+    axes = _read_axes(rest, terms)
+    if set(rest) != {
+        *("centre", "spread", "family", "deviates", "weights", "coefficients")
+    }:
+        raise Refusal("MALFORMED")
+    width = (axes.basis.shape[1],)
+    if not _is_array(rest["centre"], width) or not _is_array(rest["spread"], width):
+        raise Refusal("MALFORMED")
+    splines, weights = SplineBasis(rest["centre"], rest["spread"]), rest["weights"]
+    family, own = rest["family"], rest["deviates"]
+    if not (splines.spread > 1 / LARGEST_SCALE).all():
+        raise Refusal("MALFORMED")
+    if family not in FAMILIES or own not in OWN or not _is_array(weights, (2,)):
+        raise Refusal("MALFORMED")
+    if not ((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT)).all():
+        raise Refusal("MALFORMED")
+    coefficients = rest["coefficients"]
+    if not _is_array(coefficients, (splines.n_columns,)):
+        raise Refusal("MALFORMED")
+    if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
+        raise Refusal("MALFORMED")
+    deviation = SiteDeviation(own, (float(weights[0]), float(weights[1])))
+    return NewtonOf(axes, splines, Family(family), deviation, coefficients)
 
 
 def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:

@@ -500,6 +500,21 @@ class MemoryRows(Rows):
                     warnings.simplefilter("ignore", SiteWarning)
                     found = summarize(**self._kept(terms, kept))
                 yield found
+            yield from self._summarize_halves(terms)
+
+    def _summarize_halves(self, terms: Terms) -> Iterator[Summary]:
+        """Summarise halves of the rows, with two classes as numbers in their order."""
+        y, discrete = self.tested_responses(terms)
+        for kept in self.halves(terms):
+            part = {
+                **self._kept(terms, kept),
+                "y": y[kept],
+                "response": "classes" if discrete else "ordered",
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SiteWarning)
+                found = summarize(**part)
+            yield found
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

@@ -12,8 +12,9 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
-from fedsdr.method import Terms
+from fedsdr.method import Smooth, Terms
 from fedsdr.normal_scores import NormalScores
+from fedsdr.rows.half_samples import deal_halves
 from fedsdr.summaries import Summary
 from fedsdr.summaries.column_spread import (
     ROUNDING,
@@ -21,7 +22,7 @@ from fedsdr.summaries.column_spread import (
     Powers,
     far_apart,
 )
-from fedsdr.summaries.slicing import Weights
+from fedsdr.summaries.slicing import Weights, weigh
 
 Functions = Callable[[slice], Matrix]
 
@@ -443,6 +444,69 @@ class Rows(ABC):
         if terms.validation_fraction:
             masks.append(~self.hold_out(terms))
         return masks
+
+    def halves(self, terms: Terms) -> list[Mask]:
+        """Divide the rows into halves, in several ways.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        list of ndarray of bool, shape (n_rows,)
+            Both halves of every split; the same in every call.
+        """
+        if not terms.n_splits:
+            return []
+        return deal_halves(
+            self.responses,
+            terms.n_splits,
+            lambda n_rows, use: self._shuffled(n_rows, use, 2 * terms.n_splits),
+        )
+
+    def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
+        """Return the responses as tests see them.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+            Responses; 0 and 1, in the order of the labels, if there are two classes and
+            the kernel is smooth: sites then have their functions of y in common.
+        discrete : bool
+            Whether these are classes.
+        """
+        if terms.discrete and isinstance(terms.kernel, Smooth):
+            labels, codes = np.unique(self.responses, return_inverse=True)
+            if labels.size == 2:
+                return np.asarray(codes, dtype=np.float64), False
+        return self.responses, terms.discrete
+
+    def tested_weights(self, terms: Terms) -> Weights:
+        """Return the weights of all rows in the kernel of tests.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        Weights
+            Weights, of the responses as tests see them.
+        """
+        y, discrete = self.tested_responses(terms)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SiteWarning)
+            return weigh(
+                y, kernel=terms.kernel, discrete=discrete, on_degenerate="zero"
+            )
 
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
         if self.n_rows < 2 * n_folds:

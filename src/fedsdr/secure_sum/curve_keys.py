@@ -27,7 +27,7 @@ LOW_ORDER = frozenset(
         0x57119FD0DD4E22D8868E1C58C45C44045BEF839C55B1D0B1248C50A3BC959C5F,
     }
 )
-# Multiples that are tried; each has a private key with probability one half or more.
+# Products that are tried; nearly every one has a private key.
 _MAX_TRIES = 64
 
 
@@ -95,13 +95,20 @@ def check_public(site: str, *keys: bytes) -> None:
     Raises
     ------
     Refusal
-        "TAMPERED", naming the site, if a key is of low order: every site that uses it
-        would fail, and seem to be at fault.
+        "TAMPERED", naming the site, if a key is of low order, so that every site that
+        uses it would fail and seem to be at fault; or if it is not in its usual form.
     """
     for key in keys:
         # X25519 ignores the highest bit.
         if (int.from_bytes(key, "little") % _BEYOND) % _FIELD in LOW_ORDER:
             raise Refusal("TAMPERED", f"site {site!r} has sent a key of low order")
+        if not _is_usual(key):
+            raise Refusal("TAMPERED", f"site {site!r} has sent an unusual form of key")
+
+
+def _is_usual(key: bytes) -> bool:
+    """Return whether these are the bytes that X25519 itself gives for the point."""
+    return int.from_bytes(key, "little") < _FIELD
 
 
 def scalar_of(private: "X25519PrivateKey") -> bytes:
@@ -164,6 +171,67 @@ def public_of(scalar: bytes) -> bytes:
     return b"" if private is None else raw_public(private)
 
 
+def multiply(scalar: bytes, public: bytes) -> bytes:
+    """Agree on a secret with a number that was recovered from shares.
+
+    Parameters
+    ----------
+    scalar : bytes of length 32
+        Any number that is not 0 modulo the order, or minus that.
+    public : bytes of length 32
+        Public key of the other.
+
+    Returns
+    -------
+    bytes of length 32
+        What `agree` gives with a private key of this number. A `Refusal` if there can
+        be none.
+
+    Notes
+    -----
+    A few numbers have no private key, see `private_from`, and a site may have chosen
+    one of them. So the number is written as a product of two that have one.
+    """
+    value = int.from_bytes(scalar)
+    for _ in range(_MAX_TRIES):
+        factor = new_private()
+        inverse = pow(int.from_bytes(scalar_of(factor)), -1, ORDER)
+        rest = private_from((value * inverse % ORDER).to_bytes(SECRET_BYTES))
+        if rest is not None:
+            return agree(rest, agree(factor, public))
+    raise Refusal("TAMPERED", "what was recovered is not a secret")
+
+
+def has_public(scalar: bytes, public: bytes) -> bool:
+    """Check that a number is the private half of a key, whatever form the key has.
+
+    Parameters
+    ----------
+    scalar : bytes of length 32
+        Number that was recovered from shares.
+    public : bytes of length 32
+        Key that a site has signed.
+
+    Returns
+    -------
+    bool
+        Whether X25519 does the same with both.
+
+    Notes
+    -----
+    Keys of sites may differ from those of `raw_public` by a point of low order, which
+    X25519 removes and which no proof shows. They are equal to everybody who uses them,
+    so they must be equal here.
+    """
+    if public_of(scalar) == public:
+        return True
+    factor = new_private()
+    try:
+        return agree(factor, public) == multiply(scalar, raw_public(factor))
+    except Refusal:
+        return False
+
+
 def seed_of(scalar: bytes) -> bytes:
     """Give the secret from which masks are derived.
 
@@ -224,22 +292,21 @@ def proves(nonce: bytes, public: bytes, digest: bytes, response: int) -> bool:
     .. math:: (a - b)^2 w^2 - 2 ((a + b)(a b + 1) + 2 A a b) w + (a b - 1)^2
 
     (Renes and Smith, qDSA, 2017), so the sign of s remains open, and does not matter.
-    Both sides are multiplied by a random h for which :math:`h z` is a private key; it
-    is a multiple of 8, which removes points of small order.
+    With a on the twist of the curve and b on the curve the roots are no numbers of the
+    field; with both on the twist they are on it, and :math:`z B` is not. The challenge
+    is a multiple of 8, so a point of low order in P remains open, see `has_public`; one
+    in M makes the proof fail.
     """
     multiplier = _private_from_raw(digest)
+    total = public_of((response % ORDER).to_bytes(SECRET_BYTES))
+    if not total:
+        # An honest dealer has such a response with a probability of 2^-126.
+        return False
     try:
-        for _ in range(_MAX_TRIES):
-            factor = new_private()
-            product = int.from_bytes(scalar_of(factor)) * response % ORDER
-            multiple = public_of(product.to_bytes(SECRET_BYTES))
-            if multiple:
-                one = agree(factor, nonce)
-                other = agree(factor, agree(multiplier, public))
-                return _is_sum(*map(_coordinate, (one, other, multiple)))
+        product = agree(multiplier, public)
     except Refusal:
-        pass
-    return False
+        return False
+    return _is_sum(*map(_coordinate, (nonce, product, total)))
 
 
 def _is_sum(a: int, b: int, w: int) -> bool:

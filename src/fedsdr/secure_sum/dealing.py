@@ -34,7 +34,8 @@ class Proof:
     Parameters
     ----------
     root : bytes of length 32
-        Digest of the commitments to the shares of all receivers, and of the nonces.
+        Digest of the keys of all sites, of the nonces, and of the commitments to the
+        shares of all receivers.
     nonces : bytes of length 64
         Public halves of the blinding keys, one per secret.
     commitments : bytes of length 64
@@ -47,16 +48,20 @@ class Proof:
     A secret s is :math:`p(0)` for a polynomial p, and a blinding key m is
     :math:`q(0)` for a polynomial q, both of degree ``threshold - 1``. Receiver i gets
     :math:`p(i)` and :math:`q(i)` in a box. The dealer publishes hashes of these pairs
-    for all receivers, and the public half of m. The hash of all that is the challenge
-    c, and the dealer publishes :math:`z(i) = q(i) + c\, p(i)` for all receivers.
+    for all receivers, and the public half of m. The hash of all that, and of the public
+    half of s that it has signed before, is the challenge c, and the dealer publishes
+    :math:`z(i) = q(i) + c\, p(i)` for all receivers.
 
     Receiver i checks the hash and the equation for its own pair; everyone can check
     that all z lie on a polynomial of that degree, and that :math:`z(0)` is Schnorr's
-    answer for the signed public half of s. The pairs were fixed before c was known, so
-    if all this holds, all pairs that fit their hashes lie on two polynomials, and
-    :math:`p(0)` is s up to its sign, but for a probability of about :math:`2^{-250}` a
-    guess: every set of shares that were checked opens the same secret, the one that the
-    dealer has signed. Since q is random, z says nothing about p.
+    answer for the signed public half of s. Pairs and key were fixed before c was known,
+    so if all this holds, all pairs that fit hash and equation lie on two polynomials,
+    and :math:`p(0)` is s up to its sign. Otherwise at most one of about
+    :math:`2^{251}` challenges passes for the degree, and one for each of four pairs of
+    signs. So every set of shares that were checked opens the same secret, the one that
+    the dealer has signed: those that receivers got, and those that they show later,
+    which everyone checks in the same way. Since q is random, z says nothing about p
+    but for one bit: :math:`q(0)` is a private key, as which half of the numbers serve.
     """
 
     root: bytes
@@ -112,6 +117,7 @@ def deal(
     receivers: Sequence[str],
     keys: Sequence["X25519PrivateKey"],
     threshold: int,
+    shown: bytes,
 ) -> dict[str, tuple[bytes, Proof]]:
     """Split the secrets of a site, with proofs.
 
@@ -127,6 +133,8 @@ def deal(
         Secrets of the site.
     threshold : int
         Number of shares that recover a secret.
+    shown : bytes of length 32
+        Digest of the keys of all sites.
 
     Returns
     -------
@@ -142,12 +150,12 @@ def deal(
     commitments = {
         name: commitments_of(context, dealer, name, own) for name, own in held.items()
     }
-    root = root_of(nonces, commitments)
+    root = root_of(shown, nonces, commitments)
     challenges = _challenges(context, dealer, root, len(keys))
     found = {}
     for name, own in held.items():
         responses = b"".join(
-            _response(own, number, challenge).to_bytes(SECRET_BYTES)
+            _response(opening(own, number), challenge).to_bytes(SECRET_BYTES)
             for number, challenge in enumerate(challenges)
         )
         found[name] = (own, Proof(root, nonces, commitments[name], responses))
@@ -221,11 +229,14 @@ def opening(held: bytes, number: int) -> bytes:
     return _nth(held, number) + _nth(held, N_SECRETS + number)
 
 
-def root_of(nonces: bytes, commitments: Mapping[str, bytes]) -> bytes:
+def root_of(shown: bytes, nonces: bytes, commitments: Mapping[str, bytes]) -> bytes:
     """Digest everything that a dealer fixes before it learns its challenge.
 
     Parameters
     ----------
+    shown : bytes of length 32
+        Digest of the keys of all sites. Without it a dealer could first compute its
+        challenge, and then the key for which its responses are right.
     nonces : bytes of length 64
         Public halves of the blinding keys.
     commitments : mapping of str to bytes
@@ -239,7 +250,7 @@ def root_of(nonces: bytes, commitments: Mapping[str, bytes]) -> bytes:
     listed = (
         part for name in sorted(commitments) for part in (name, commitments[name])
     )
-    return digest([nonces, *listed])
+    return digest([shown, nonces, *listed])
 
 
 def holds(
@@ -263,13 +274,48 @@ def holds(
     bool
         Whether shares and blinds fit their commitments and responses.
     """
-    if len(held) != HELD_BYTES:
-        return False
-    challenges = _challenges(context, dealer, proof.root, N_SECRETS)
-    return commitments_of(context, dealer, receiver, held) == proof.commitments and all(
-        _response(held, number, challenge) == proof.response(number)
-        for number, challenge in enumerate(challenges)
+    return len(held) == HELD_BYTES and all(
+        fits(context, dealer, receiver, number, opening(held, number), proof)
+        for number in range(N_SECRETS)
     )
+
+
+def fits(
+    context: Context,
+    dealer: str,
+    receiver: str,
+    number: int,
+    opened: bytes,
+    proof: Proof,
+) -> bool:
+    """Check one share, which its receiver holds or shows.
+
+    Parameters
+    ----------
+    context : Context
+        Study, round and question.
+    dealer, receiver : str
+        Names of the two sites.
+    number : int
+        Number of the secret.
+    opened : bytes
+        Share and blind.
+    proof : Proof
+        What the dealer has signed about it.
+
+    Returns
+    -------
+    bool
+        Whether they fit commitment and response. The commitment alone is not enough:
+        a dealer may have committed to anything for a receiver that does not complain.
+    """
+    if len(opened) != 2 * SECRET_BYTES:
+        return False
+    committed = _nth(proof.commitments, number)
+    challenge = challenge_of(_digest(context, dealer, proof.root, number))
+    return commitment_of(
+        context, dealer, receiver, number, opened
+    ) == committed and _response(opened, challenge) == proof.response(number)
 
 
 def check_dealing(
@@ -279,6 +325,7 @@ def check_dealing(
     proofs: Mapping[str, Proof],
     threshold: int,
     word: Sequence[int],
+    shown: bytes,
 ) -> None:
     """Check everything about a dealing that is public.
 
@@ -296,6 +343,8 @@ def check_dealing(
         Number of shares that recover a secret.
     word : sequence of int
         From `draw_word`.
+    shown : bytes of length 32
+        Digest of the keys of all sites.
 
     Raises
     ------
@@ -306,14 +355,14 @@ def check_dealing(
     first = ordered[0]
     commitments = {name: proof.commitments for name, proof in proofs.items()}
     same = {(proof.root, proof.nonces) for proof in ordered} == {
-        (root_of(first.nonces, commitments), first.nonces)
+        (root_of(shown, first.nonces, commitments), first.nonces)
     }
     if not same:
         raise Refusal(
             "TAMPERED", f"site {dealer!r} contradicts itself about its shares"
         )
-    digests = _digests(context, dealer, first.root, len(publics))
-    for number, (public, challenge) in enumerate(zip(publics, digests, strict=True)):
+    for number, public in enumerate(publics):
+        challenge = _digest(context, dealer, first.root, number)
         values = [proof.response(number) for proof in ordered]
         nonce = _nth(first.nonces, number)
         weighted = sum(weight * v for weight, v in zip(word, values, strict=True))
@@ -362,20 +411,18 @@ def _at_zero(values: Sequence[int], threshold: int) -> int:
     return int.from_bytes(join(chosen))
 
 
-def _response(held: bytes, number: int, challenge: int) -> int:
-    share, blind = (int.from_bytes(_nth(opening(held, number), i)) for i in (0, 1))
+def _response(opened: bytes, challenge: int) -> int:
+    share, blind = (int.from_bytes(_nth(opened, i)) for i in (0, 1))
     return (blind + challenge * share) % ORDER
 
 
-def _digests(context: Context, dealer: str, root: bytes, count: int) -> list[bytes]:
-    return [
-        hashlib.sha256(context.bind("challenge", dealer, str(i), root)).digest()
-        for i in range(count)
-    ]
+def _digest(context: Context, dealer: str, root: bytes, number: int) -> bytes:
+    message = context.bind("challenge", dealer, str(number), root)
+    return hashlib.sha256(message).digest()
 
 
 def _challenges(context: Context, dealer: str, root: bytes, count: int) -> list[int]:
-    return [challenge_of(one) for one in _digests(context, dealer, root, count)]
+    return [challenge_of(_digest(context, dealer, root, i)) for i in range(count)]
 
 
 def _nth(parts: bytes, number: int) -> bytes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedsdr.exceptions import Refusal
 from fedsdr.secure_sum.agreement import Agreement, Context
 from fedsdr.secure_sum.bindings import pair_info, self_info
-from fedsdr.secure_sum.curve_keys import SECRET_BYTES, public_of, seed_of
+from fedsdr.secure_sum.curve_keys import SECRET_BYTES, has_public, seed_of
 from fedsdr.secure_sum.fixed_point import Ring, total
 from fedsdr.secure_sum.masks import apply_masks, pairwise
 from fedsdr.secure_sum.round_secrets import PublicKeys, derive, mask_seed_from
@@ -91,7 +91,7 @@ class MaskedSum:
     def _fits(self, site: str, secret: bytes) -> bool:
         """Compare a secret with the public half that its owner has signed."""
         seed_key, mask_key = self.keys[site].shared
-        return public_of(secret) == (seed_key if site in self.masked else mask_key)
+        return has_public(secret, seed_key if site in self.masked else mask_key)
 
     def _without(self, lost: str, secret: bytes, result: Ring) -> Ring:
         """Remove the masks that the others have added for a lost site."""

@@ -19,9 +19,9 @@ from fedsdr.secure_sum.dealing import (
     HELD_BYTES,
     Proof,
     check_dealing,
-    commitment_of,
     deal,
     draw_word,
+    fits,
     holds,
 )
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES, Identity, check_signature
@@ -156,7 +156,8 @@ class PostOffice:
             Parcels, and what the dealer keeps.
         """
         names = sorted(self.keys)
-        dealt = deal(self.context, dealer, names, secrets, self.agreement.threshold)
+        threshold = self.agreement.threshold
+        dealt = deal(self.context, dealer, names, secrets, threshold, self.shown)
         parcels, ephemerals = {}, {}
         for name, (held, proof) in dealt.items():
             ephemerals[name] = new_private()
@@ -238,7 +239,9 @@ class PostOffice:
             try:
                 proofs = {n: Parcel.read(raw).proof for n, raw in parcels.items()}
                 publics = self.keys[dealer].shared
-                check_dealing(self.context, dealer, publics, proofs, threshold, word)
+                check_dealing(
+                    self.context, dealer, publics, proofs, threshold, word, self.shown
+                )
             except Refusal as refusal:
                 guilty[dealer] = (
                     str(refusal)
@@ -375,10 +378,8 @@ class PostOffice:
         Returns
         -------
         bool
-            Whether it is the share that the dealer has committed to.
+            Whether it is the share that the dealer's proof is about.
         """
-        width = SECRET_BYTES
-        signed = Parcel.read(raw).proof.commitments[
-            number * width : (number + 1) * width
-        ]
-        return commitment_of(self.context, dealer, holder, number, opened) == signed
+        return fits(
+            self.context, dealer, holder, number, opened, Parcel.read(raw).proof
+        )

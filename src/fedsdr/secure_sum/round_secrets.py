@@ -9,8 +9,8 @@ from fedsdr.secure_sum.curve_keys import (
     SECRET_BYTES,
     agree,
     check_public,
+    multiply,
     new_private,
-    private_from,
     raw_public,
     scalar_of,
     seed_of,
@@ -34,7 +34,6 @@ class PublicKeys:
         X25519 public key from which keys of boxes are derived.
     commitment : bytes of length 32
         X25519 public key whose private half is the seed of the self mask.
-        Hash of the seed of the self mask.
     n_entries : int, default=0
         Number of entries in the site's ledger.
     head : bytes of length 32
@@ -149,10 +148,7 @@ def mask_seed_from(scalar: bytes, peer: PublicKeys, info: bytes) -> bytes:
     bytes of length 32
         The pair's seed.
     """
-    private = private_from(scalar)
-    if private is None:
-        raise Refusal("TAMPERED", "what was recovered is not a private key")
-    return derive(agree(private, peer.mask_key), info)
+    return derive(multiply(scalar, peer.mask_key), info)
 
 
 def derive(secret: bytes, info: bytes) -> bytes:

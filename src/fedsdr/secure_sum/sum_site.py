@@ -74,7 +74,8 @@ class SumSite:
     _survivors: tuple[str, ...] = field(default=(), init=False)
     _office: PostOffice = field(init=False, repr=False)
     _dealt: Dealt = field(init=False, repr=False)
-    _opened: dict[tuple[str, bytes], bytes] = field(
+    # Of every peer the last parcel that was right, and its content.
+    _opened: dict[str, tuple[bytes, bytes]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -155,7 +156,7 @@ class SumSite:
                 complaints[peer] = b""
                 continue
             try:
-                self._opened[peer, box] = self._open(peer, parcel)
+                self._opened[peer] = box, self._open(peer, parcel)
             except Refusal:
                 complaints[peer] = self._office.complain(self.identity, self.name, peer)
         return complaints
@@ -352,8 +353,7 @@ class SumSite:
         return self._office.unpack(peer, self.name, parcel, secret)
 
     def _opened_before(self, peer: str, box: bytes) -> bytes:
-        found = self._opened.get((peer, box))
-        if found is None:
-            parcel = self._office.check_sender(peer, self.name, box)
-            found = self._open(peer, parcel)
-        return found
+        known, held = self._opened.get(peer, (b"", b""))
+        if known == box:
+            return held
+        return self._open(peer, self._office.check_sender(peer, self.name, box))

@@ -157,7 +157,7 @@ def choose(
             support = swap_for_twins(total, support, k)
     doubts: tuple[str, ...] = ()
     # Nothing is an answer, and no reason to warn, where the caller allows it.
-    if not (weak and method.allows_nothing):
+    if not (weak and (method.allows_nothing or method.selects_by_tests)):
         doubts = (*_if_lowered(chosen), *_if_weak(total, weak=weak))
     return Selection(
         solution,

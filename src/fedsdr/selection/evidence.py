@@ -36,6 +36,8 @@ class Evidence:
     errors : callable or None
         Function that makes the question about the errors of candidate bases, for
         `HoldOut`.
+    halves : tuple of Summary
+        Sums over both halves of every split of the rows, for tests.
     """
 
     total: Summary
@@ -43,6 +45,7 @@ class Evidence:
     folds: tuple[tuple[Summary, Summary], ...] = ()
     fitting: Summary | None = None
     errors: Errors | None = None
+    halves: tuple[Summary, ...] = ()
 
     def by_response(self) -> "Evidence":
         """Put y itself in the place of its rank, in the linear sums.

@@ -102,6 +102,10 @@ class _Regression:
 
     def strongest(self, variables: Index) -> int:
         """Return the variable that explains most in addition to some."""
+        return int(np.argmax(self.additions(variables)))
+
+    def additions(self, variables: Index) -> Vector:
+        """Return what each variable explains in addition to some; -1 for these."""
         inside = self.sigma[np.ix_(variables, variables)]
         across = self.sigma[:, variables]
         shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
@@ -111,7 +115,7 @@ class _Regression:
         usable = room > 1e-6 * np.diag(self.sigma)
         gains = np.where(usable, gains / np.where(usable, room, 1.0), 0.0)
         gains[variables] = -1.0
-        return int(np.argmax(gains))
+        return np.asarray(gains)
 
     def _unexplained(self, variables: Index) -> Vector:
         return np.asarray(self.variances * (1 - self._shares(variables)))
@@ -147,7 +151,7 @@ def select_again(
     """
     best = np.sort(support)
     for _ in range(MOST_ROUNDS):
-        regression = _regression(total, best, n_directions)
+        regression = regression_on(total, best, n_directions)
         if regression is None:
             break
         charge = regression.charge(best)
@@ -189,7 +193,7 @@ def keep_unless_noise(
     correlated with it, need not pay again.
     """
     kept = np.union1d(before, after)
-    regression = _regression(total, kept, n_directions)
+    regression = regression_on(total, kept, n_directions)
     if regression is None:
         return after
     threshold = float(chdtri(n_directions, NOISE_LEVEL))
@@ -240,26 +244,68 @@ def add_hidden_directions(
         wider = np.union1d(support, proposed)
         again = select_again(total, wider, k + 1)
         wider = np.union1d(support, again)
-        part = total.subset(wider)
-        spectrum = leading_directions(part.sigma, part.kernel, k + 1)[1]
-        d, new = total.n_variables, wider.size - support.size
-        needed = needed_evidence(k + 1, d, total.n_rows)
-        test = judge(
-            float(spectrum[k]) if spectrum.size > k else 0.0,
-            total.noise_floor,
-            total.effective_freedom,
-            k + 1,
-            int(wider.size),
-            needed + 2 * new * np.log(d),
-        )
-        if not test.accepted:
+        if not shows_direction(total, support, wider, k + 1):
             break
         support, k = wider, k + 1
     return support, k
 
 
-def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
-    """Return the variables of the best direction that is left."""
+def shows_direction(
+    total: Summary, support: Index, wider: Index, n_directions: int
+) -> bool:
+    """Judge whether further variables show one direction more.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support, wider : ndarray of int
+        Indices of the variables without and with the further ones.
+    n_directions : int
+        Number of directions with the further one.
+
+    Returns
+    -------
+    bool
+        Whether its evidence exceeds what it needs, with a charge for every new
+        variable.
+    """
+    part = total.subset(wider)
+    spectrum = leading_directions(part.sigma, part.kernel, n_directions)[1]
+    d, new = total.n_variables, wider.size - support.size
+    last = float(spectrum[n_directions - 1]) if spectrum.size >= n_directions else 0.0
+    test = judge(
+        last,
+        total.noise_floor,
+        total.effective_freedom,
+        n_directions,
+        int(wider.size),
+        needed_evidence(n_directions, d, total.n_rows) + 2 * new * np.log(d),
+    )
+    return test.accepted
+
+
+def beside_directions(
+    total: Summary, support: Index, n_directions: int
+) -> tuple[Matrix, Matrix]:
+    r"""Take what the directions on some variables explain out of the kernel.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables.
+    n_directions : int
+        Number of directions.
+
+    Returns
+    -------
+    kernel : ndarray of shape (n_features, n_features)
+        What is left of T.
+    signal : ndarray of shape (n_features, n_features)
+        What is left of :math:`T - \varphi \Sigma`.
+    """
     part = total.subset(support)
     basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
     directions = np.zeros((total.n_features, basis.shape[1]))
@@ -271,7 +317,12 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
         return np.asarray(half - (half @ directions) @ across.T)
 
     kernel = without(total.kernel)
-    signal = kernel - total.noise_floor * without(total.sigma)
+    return kernel, kernel - total.noise_floor * without(total.sigma)
+
+
+def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
+    """Return the variables of the best direction that is left."""
+    kernel, signal = beside_directions(total, support, n_directions)
     top = total.n_features - 1
     direction = scipy.linalg.eigh((signal + signal.T) / 2, subset_by_index=[top, top])[
         1
@@ -291,11 +342,28 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
     return _best_on_path(regression, charge, max(total.n_rows // 10, 1))
 
 
-def _regression(
+def regression_on(
     total: Summary, support: Index, n_directions: int
 ) -> _Regression | None:
     r"""Make responses of the directions on the support.
 
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables selected so far.
+    n_directions : int
+        Dimension K.
+
+    Returns
+    -------
+    _Regression or None
+        Regression of functions of y on all variables; None if no direction explains
+        more than noise.
+
+    Notes
+    -----
     With generalised eigenvalue :math:`\lambda_k` and :math:`T v_k = F (F' v_k)`, the
     response :math:`g_k = F' v_k / \lambda_k` has the regression coefficients
     :math:`v_k`, variance :math:`1 / \lambda_k` and residual variance
@@ -337,14 +405,32 @@ def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | 
             since += 1
             if since >= PATIENCE:
                 break
-    return None if best is None else _improve(regression, best[1], charge, most)
+    return None if best is None else improve_singly(regression, best[1], charge, most)
 
 
-def _improve(
+def improve_singly(
     regression: _Regression, variables: Index, charge: float, most: int
 ) -> Index:
     """Add and drop single variables while the score gets better.
 
+    Parameters
+    ----------
+    regression : _Regression
+        Regression of functions of y on all variables.
+    variables : ndarray of int
+        Indices of the variables to begin with.
+    charge : float
+        Charge of every variable.
+    most : int
+        Largest number of variables.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending.
+
+    Notes
+    -----
     A lasso lets the neighbours of a variable in before it; what is best without a
     penalty is found one variable at a time.
     """

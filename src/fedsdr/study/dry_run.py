@@ -21,6 +21,7 @@ from fedsdr.protocols.secure.secure_site import fill_with_own_means
 from fedsdr.questions import ColumnShapes, DiagonalsOf, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
+from fedsdr.study.level_counts import LevelCounts
 from fedsdr.study.preprocessing import ColumnProfile
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
@@ -57,6 +58,8 @@ class DryRun:
         there are no sums.
     summaries : dict of str to ValueSummary
         Values of the columns of numbers, for the steward's eyes only.
+    levels : dict of str to LevelCounts
+        Rows by level before and after the preparation, for the same eyes.
     """
 
     site: SiteFile
@@ -65,6 +68,7 @@ class DryRun:
     problems: tuple[str, ...]
     violations: tuple[Violation, ...] | None
     summaries: dict[str, ValueSummary] = field(default_factory=dict, repr=False)
+    levels: dict[str, LevelCounts] = field(default_factory=dict, repr=False)
 
     @property
     def ready(self) -> bool:
@@ -96,9 +100,10 @@ def dry_run(site_file: str | Path) -> DryRun:
     check_identity(site, study, identity)
     data = SiteData(site, study)
     profile = data.profile()
-    problems, summaries = profile.problems(), data.summaries()
+    problems = profile.problems()
+    shown = data.summaries(), data.level_counts()
     if problems:
-        return DryRun(site, study, profile, tuple(problems), None, summaries)
+        return DryRun(site, study, profile, tuple(problems), None, *shown)
     # Only counts of the folds matter here, not which rows they hold.
     rows = data.rows(np.random.default_rng(0))
     agreed = study.to_study()
@@ -118,7 +123,7 @@ def dry_run(site_file: str | Path) -> DryRun:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, profile, tuple(problems), tuple(violations), summaries)
+    return DryRun(site, study, profile, tuple(problems), tuple(violations), *shown)
 
 
 def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:

@@ -1,6 +1,5 @@
 """An example study: simulated rows with their true directions, keys and files."""
 
-import json
 import math
 import shutil
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum import Identity
 from fedsdr.simulate import Simulation, make_setting
+from fedsdr.spoken import as_toml_key
 from fedsdr.study.site_file import read_site
 from fedsdr.study.stewardship import accept_partners, begin_ledger
 from fedsdr.study.templates import site_template, study_template
@@ -126,7 +126,7 @@ def write_example(folder: Path, truth: Simulation) -> Example:
         site_files[name] = home / "site.toml"
         site_files[name].write_text(site_template(name), encoding="utf-8")
     text = study_template(NAME, TARGET, columns)
-    text += "".join(f"{name} = {json.dumps(key)}\n" for name, key in roster.items())
+    text += "".join(f'{as_toml_key(name)} = "{key}"\n' for name, key in roster.items())
     study_file = _make(folder / COORDINATOR) / "study.toml"
     study_file.write_text(text, encoding="utf-8")
     for file in site_files.values():

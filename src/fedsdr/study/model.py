@@ -52,6 +52,8 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
         Parameters of the method, see `fedsdr.method.Method`.
     dense_limit, max_seconds : object
         Further ones, for many columns.
+    select : object
+        "criteria"; tests are not made between sites yet.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,
         from a secret of its own.

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
+from fedsdr.data.keyed_source import KeyedSource
 from fedsdr.disclosure import ColumnOrigin
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
+from fedsdr.study.level_counts import LevelCounts, count_levels
 from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.site_file import SiteFile
@@ -43,6 +45,9 @@ class SiteData:
         self._preprocessor = Preprocessor(study, site.columns)
         try:
             self._source: Source = open_source(site.data, folder=site.folder)
+            if site.key:
+                memory = site.memory * MEBIBYTE
+                self._source = KeyedSource(self._source, site.key, memory)
         except InputError as error:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
@@ -55,7 +60,7 @@ class SiteData:
         ColumnProfile
             Counts; problems are counted, not raised.
         """
-        return self._scan()[0]
+        return self._scan(0)[0]
 
     def summaries(self) -> dict[str, ValueSummary]:
         """Summarize values for the site's own steward; see `value_summary`.
@@ -68,6 +73,16 @@ class SiteData:
         most = batch_rows(len(self._study.features), self._site.memory * MEBIBYTE)
         rows = ((prepared.X, prepared.y) for _, prepared in self._prepared())
         return summarize_values(self._study, rows, most)
+
+    def level_counts(self) -> dict[str, LevelCounts]:
+        """Count rows by level for the site's own steward; see `level_counts`.
+
+        Returns
+        -------
+        dict of str to LevelCounts
+            Before and after the agreed preparation.
+        """
+        return count_levels(self._preprocessor, self._prepared())
 
     def rows(self, generator: np.random.Generator) -> Rows:
         """Open the rows for the sums of a study.
@@ -84,13 +99,12 @@ class SiteData:
             otherwise rows that are read again for every sum. If values do not fit the
             study, a `CheckError` names their columns and counts.
         """
-        profile, origin = self._scan()
+        memory = self._site.memory * MEBIBYTE
+        profile, origin, batches = self._scan(memory)
         profile.check(self._where)
         name, features = self._site.name, self._study.features
-        memory = self._site.memory * MEBIBYTE
-        if 8 * profile.n_kept * len(features) > memory:
+        if batches is None:
             return StreamedRows(self.read, generator, name, features, memory, origin)
-        batches = list(self.read())
         X = np.concatenate([X for X, _ in batches])
         y = np.concatenate([y for _, y in batches])
         return MemoryRows(X, y, generator, name, features, origin)
@@ -111,20 +125,43 @@ class SiteData:
                 prepared.profile.check(self._where)
                 yield prepared.X, prepared.y
 
-    def _scan(self) -> tuple[ColumnProfile, ColumnOrigin]:
-        """Read all rows once: count problems, and recognise columns and rows."""
+    def _scan(
+        self, memory: int
+    ) -> tuple[ColumnProfile, ColumnOrigin, list[tuple[Matrix, NDArray[Any]]] | None]:
+        """Read all rows once: count problems, and recognise columns and rows.
+
+        The rows themselves are returned if they take at most `memory` bytes, so that a
+        file is not read twice.
+        """
         used = [plan.name for plan in self._study.plans if plan.used]
         profile, reader = ColumnProfile.of(used), OriginReader(self._preprocessor)
+        batches: list[tuple[Matrix, NDArray[Any]]] = []
+        held = 0
         for batch, prepared in self._prepared():
             profile.add(prepared.profile)
             reader.add(batch, prepared.kept)
-        return profile, reader.origin()
+            held += prepared.X.nbytes
+            if held > memory:
+                batches.clear()
+            elif prepared.profile.n_kept:
+                batches.append((prepared.X, prepared.y))
+        return profile, reader.origin(), None if held > memory else batches
 
-    def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
+    def batches(self) -> Iterator[pd.DataFrame]:
+        """Read the columns of the study as they are in the source.
+
+        Yields
+        ------
+        pandas.DataFrame
+            Batches, in the order of the rows.
+        """
         names = list(dict.fromkeys(self._preprocessor.sources.values()))
         width = max(len(names), len(self._study.features))
         size = batch_rows(width, self._site.memory * MEBIBYTE)
-        for batch in self._source.batches(names, size):
+        yield from self._source.batches(names, size)
+
+    def _prepared(self) -> Iterator[tuple[pd.DataFrame, Prepared]]:
+        for batch in self.batches():
             yield batch, self._preprocessor.prepare(batch)
 
 

@@ -1,15 +1,23 @@
 """``site.toml``: the source of a site's rows, and its limits on releases."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, BeforeValidator, Field, StrictInt
 
 from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
 from fedsdr.study.checked_files import CheckError, read_model
 from fedsdr.study.study_columns import FROZEN
 from fedsdr.study.study_file import Name, StudyFile, read_study
+
+
+def _read_key(value: Any) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    texts = isinstance(names, list) and all(isinstance(one, str) for one in names)
+    if not texts or not names or "" in names or len(set(names)) < len(names):
+        raise ValueError('must be a column such as "patient_id", or a list of columns')
+    return tuple(names)
 
 
 class SiteFile(BaseModel):
@@ -43,6 +51,9 @@ class SiteFile(BaseModel):
     memory : int, default=256
         Mebibytes that rows may take in memory; larger data are read again, batch by
         batch, for every sum.
+    key : tuple of str, default=()
+        Columns of the data that identify a row; rows then come in the order of their
+        values. It is not sent.
     columns : dict of str to str
         Name in the data of each column of the study whose name differs there.
     policy : dict
@@ -63,6 +74,7 @@ class SiteFile(BaseModel):
     tls: str = "tls.key"
     node: str = "node"
     memory: StrictInt = Field(default=256, ge=1)
+    key: Annotated[tuple[str, ...], BeforeValidator(_read_key)] = ()
     columns: dict[str, str] = Field(default_factory=dict)
     policy: dict[str, Any] = Field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 """The columns of a study, as all sites declare them."""
 
 import math
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -149,8 +150,13 @@ class Variable(BaseModel):
                 f"a {self.type} has no mean: use missing = 'refuse' or 'drop', or "
                 "declare a level for missing values"
             )
-        self.plan("column")
+        _ = self._checked_plan
         return self
+
+    @cached_property
+    def _checked_plan(self) -> ColumnPlan:
+        """Plan of the column under any name; making it checks the keys."""
+        return self.plan("column")
 
 
 class Covariate(Variable):
@@ -192,12 +198,12 @@ class Covariate(Variable):
     @property
     def indicators(self) -> tuple[str, ...]:
         """Levels that become an indicator column."""
-        return self.plan("column").indicators
+        return self._checked_plan.indicators
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest value of each feature that the column becomes."""
-        plan = self.plan("column")
+        plan = self._checked_plan
         if self.type in ("number", "date"):
             return (plan.feature_range or (-math.inf, math.inf),)
         # Indicators and truth values are 0 or 1.

@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,6 +23,7 @@ from fedsdr.method import Method, Variables, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
+from fedsdr.spoken import LONGEST, is_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
@@ -30,12 +32,10 @@ from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-
 
 def _check_name(value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise ValueError("must consist of at most 63 letters, digits, - and _")
+    if not is_name(value):
+        raise ValueError(f"must consist of at most {LONGEST} letters, digits, - and _")
     return value
 
 
@@ -46,7 +46,7 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
             "each site, for at least 3 sites"
         )
     for name, key in value.items():
-        if not _NAME.fullmatch(name) or name in RESERVED:
+        if not is_name(name) or name in RESERVED:
             raise ValueError(
                 f"a site cannot be called '{name}': use letters, digits, - and _, and "
                 f"neither of {', '.join(RESERVED)}"
@@ -195,7 +195,7 @@ class StudyFile(BaseModel):
         privacy = self.privacy.for_columns(self.columns, self.target)
         return replace(method, privacy=privacy)
 
-    @property
+    @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of the columns that sites compute with, indicators included."""
         return tuple(feature for feature, _ in self._features())
@@ -252,6 +252,11 @@ class StudyFile(BaseModel):
         AgreedStudy
             Study whose digest covers everything in the file except comments and layout.
         """
+        return self._agreed
+
+    @cached_property
+    def _agreed(self) -> AgreedStudy:
+        """The study as the protocol knows it; a file that was read does not change."""
         plain = {key: value for key, value in self.content().items() if key != "sites"}
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
@@ -319,18 +324,18 @@ class StudyFile(BaseModel):
 
     def _features(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        for name, column in self.columns.items():
-            unit = f"log({column.unit})" if column.log else column.unit
-            found += [(feature, unit) for feature in column.plan(name).features]
+        for plan in self.plans[:-1]:
+            unit = f"log({plan.unit})" if plan.log else plan.unit
+            found += [(feature, unit) for feature in plan.features]
         return found
 
-    @property
+    @cached_property
     def plans(self) -> tuple[ColumnPlan, ...]:
         """What a site makes of its columns; the target comes last."""
         covariates = [column.plan(name) for name, column in self.columns.items()]
         return (*covariates, self.target.plan(self.target.name))
 
-    @property
+    @cached_property
     def reads(self) -> dict[str, str]:
         """For each column that sites read, the name that it has in the data.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.disclosure import Ledger, PeerBook, ReleaseGate
-from fedsdr.exceptions import Refusal, fixed_code
+from fedsdr.exceptions import Refusal, SiteWarning, fixed_code, warn_user
 from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
@@ -101,8 +101,8 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     site_file : str or Path
         The site's ``site.toml``.
     rehearsal : bool, default=False
-        True for a study whose messages stay in this process: the ledger is kept in
-        memory, and neither result nor log are written.
+        True for a study whose messages stay in this process: rules see the ledger, but
+        what it records is kept in memory, and neither result nor log are written.
 
     Returns
     -------
@@ -115,14 +115,31 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     identity = Identity.load(site.at(site.identity))
     agreed = study.to_study()
     check_identity(site, study, identity)
-    ledger = Ledger() if rehearsal else open_ledger(site, identity)
-    peers = None if rehearsal else PeerBook.read(site.at(site.peers))
+    ledger, peers = _open_memory(site, identity, rehearsal=rehearsal)
     # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
     gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
+
+
+def _open_memory(
+    site: SiteFile, identity: Identity, *, rehearsal: bool
+) -> tuple[Ledger, PeerBook | None]:
+    """Open what a site remembers; a rehearsal does without what is not there yet."""
+    if not rehearsal:
+        return open_ledger(site, identity), PeerBook.read(site.at(site.peers))
+    path = site.at(site.peers)
+    peers = PeerBook.read(path) if path.exists() else None
+    if site.at(site.ledger).exists():
+        return open_ledger(site, identity).rehearsal(), peers
+    warn_user(
+        f"site '{site.name}' has no ledger, and would refuse this study: 'fedsdr site "
+        f"ledger init {site.file.name}' begins it, or restore it from a backup",
+        SiteWarning,
+    )
+    return Ledger(), peers
 
 
 def check_identity(site: SiteFile, study: StudyFile, identity: Identity) -> None:

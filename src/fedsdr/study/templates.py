@@ -1,7 +1,11 @@
 """Templates of study and site files, with a comment on every key."""
 
-import json
 from collections.abc import Sequence
+from typing import Any
+
+from fedsdr.preparation import ColumnPlan
+from fedsdr.preparation.schema_file import TableSchema, as_toml
+from fedsdr.spoken import as_toml_text
 
 _STUDY = """\
 # A study. Every party has its own copy of this file. The content has to be equal
@@ -12,12 +16,11 @@ name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take to answer a message
-missing = "refuse"         # or "drop" these rows, or "mean" over all sites; a column
+missing = {missing}         # or "drop" these rows, or "mean" over all sites; a column
                            # may declare its own rule
 
 [target]
-name = {target}
-type = "number"            # or "category", with levels = ["no", "yes"]
+{response}
 # unit = "mmol/L"
 # range = [0, 30]          # what lies outside is refused; inf leaves a side open
 
@@ -53,6 +56,9 @@ response = "auto"          # by the type of the target; or "ordered" numbers, "c
 #: Placeholder for the purpose of a study.
 PURPOSE = "What the study is for, in words that a data steward can decide on."
 
+_TYPE = """\
+type = "number"            # or "category", with levels = ["no", "yes"]"""
+
 _EXAMPLES = """\
 age = { type = "number", unit = "years", range = [18, 110] }
 ldl = { type = "number", unit = "mmol/L", range = [0, 30], missing = "mean" }
@@ -69,6 +75,8 @@ peers = "peers.json"       # accepted partners, see `fedsdr site peers`
 result = "result.json"     # file for the published result
 log = "site.log"           # error messages; they stay at the site
 memory = 256               # mebibytes for rows; larger data are read batch by batch
+# key = "patient_id"       # column that identifies a row; the order of rows then does
+                           # not matter. Databases need it: they keep no order
 
 [data]
 kind = "csv"               # or "parquet", "arrow", "sql"
@@ -98,6 +106,7 @@ def study_template(
     target: str = "y",
     columns: Sequence[str] = (),
     purpose: str = PURPOSE,
+    schema: TableSchema | None = None,
 ) -> str:
     """Return the text of a study file to be completed.
 
@@ -112,19 +121,35 @@ def study_template(
         written.
     purpose : str
         Purpose of the study.
+    schema : TableSchema or None, default=None
+        What columns are taken for, in place of `target` and `columns`. Columns that it
+        leaves out are not in the study.
 
     Returns
     -------
     str
         TOML text with an empty roster.
     """
-    lines = [f'{_quote(one)} = {{ type = "number" }}' for one in columns]
+    response = f"name = {as_toml_text(target)}\n{_TYPE}"
+    declared: dict[str, dict[str, Any]] = {one: {"type": "number"} for one in columns}
+    if schema is not None:
+        declared = {plan.name: plan.table() for plan in schema.columns if _counts(plan)}
+        if schema.target is not None:
+            keys = {"name": schema.target.name, **schema.target.table()}
+            response = "\n".join(f"{key} = {as_toml(v)}" for key, v in keys.items())
+    lines = [f"{as_toml_text(one)} = {as_toml(keys)}" for one, keys in declared.items()]
     return _STUDY.format(
-        name=_quote(name),
-        target=_quote(target),
-        purpose=_quote(purpose),
+        name=as_toml_text(name),
+        response=response,
+        missing=as_toml_text("refuse" if schema is None else schema.missing),
+        purpose=as_toml_text(purpose),
         columns="\n".join(lines) or _EXAMPLES,
     )
+
+
+def _counts(plan: ColumnPlan) -> bool:
+    """Return whether a column belongs into a study: identifiers do not."""
+    return plan.type != "id"
 
 
 def site_template(name: str = "north", study: str = "study.toml") -> str:
@@ -142,9 +167,4 @@ def site_template(name: str = "north", study: str = "study.toml") -> str:
     str
         TOML text.
     """
-    return _SITE.format(name=_quote(name), study=_quote(study))
-
-
-def _quote(text: str) -> str:
-    # A JSON string is a valid TOML string, except for DEL, which JSON does not escape.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _SITE.format(name=as_toml_text(name), study=as_toml_text(study))

@@ -48,8 +48,8 @@ def rehearse(
     Returns
     -------
     Result
-        Result of the study. Sites apply their rules, but ledgers are kept in memory,
-        and no files of the sites are written.
+        Result of the study. Sites apply their rules, with their ledgers and accepted
+        partners as they are now; no files of the sites are written.
     """
     parties: dict[str, Party] = {}
     for path in site_files:

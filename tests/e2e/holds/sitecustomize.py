@@ -3,7 +3,8 @@
 Python imports this module first if its folder is in PYTHONPATH. The file ``hold`` in
 the folder FEDSDR_TEST_HOLDS names a party, a message and a moment. A process that gets
 there writes its process number to ``held``, and continues when that file is deleted.
-What a coordinator sends can be changed, too, see `lies`.
+What a coordinator sends can be changed, too, see `lies`. With FEDSDR_TEST_WEAK sites
+compute with any value that they are sent, and before they look at anything else.
 """
 
 import importlib.util
@@ -15,7 +16,7 @@ from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 FOLDER = os.environ.get("FEDSDR_TEST_HOLDS")
@@ -36,6 +37,36 @@ def hold(party: str, message: str, moment: str) -> None:
             time.sleep(0.05)
 
 
+def weaken() -> None:
+    """Take defences away in this process, once."""
+    if os.environ.pop("FEDSDR_TEST_WEAK", None):
+        from tests.attacks import weakened
+
+        from fedsdr.protocols.secure import secure_coordinator
+
+        patch: Any = SimpleNamespace(setattr=setattr)
+        weakened.compute_first(patch)
+        weakened.count_no_gaps(patch)
+        lie_consistently(secure_coordinator)
+        # A coordinator that lies does not mind impossible sums.
+        secure_coordinator.check_possible = lambda *_, **__: None  # type: ignore[assignment]
+
+
+def lie_consistently(module: ModuleType) -> None:
+    """Let the coordinator itself believe in its value, so that its digests fit."""
+    add = module.SecureSum.add
+
+    def lying(self: Any, statistic: str, request: Any, *rest: Any) -> Any:
+        import numpy as np
+        from lies import OWN
+
+        if statistic == "moments" and (Path(FOLDER or ".") / "lies").exists():
+            request = {**request, "means": np.array([OWN])}
+        return add(self, statistic, request, *rest)
+
+    module.SecureSum.add = lying
+
+
 def hold_site(module: ModuleType) -> None:
     """Hold a site before it reads a message, or before it sends its answer."""
     answer = module.StudySite.handle
@@ -47,6 +78,7 @@ def hold_site(module: ModuleType) -> None:
         return reply
 
     module.StudySite.handle = handle
+    weaken()
 
 
 def hold_coordinator(module: ModuleType) -> None:
@@ -62,6 +94,7 @@ def hold_coordinator(module: ModuleType) -> None:
         return answers
 
     module.TaskExchange.__call__ = call
+    weaken()
 
 
 CHANGES: dict[str, Callable[[ModuleType], None]] = {

@@ -46,6 +46,7 @@ from fedsdr.secure_sum.bindings import (
 )
 from fedsdr.secure_sum.identity import check_signature
 from fedsdr.secure_sum.parcels import PostOffice
+from fedsdr.summaries.diagonals import Diagonals
 
 #: Statistics of which one comes first, without a request, if columns keep their units.
 FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name, DiagonalsOf.name)
@@ -86,6 +87,7 @@ class SecureSum(AskedSites):
 
     state: SumStore = field(default_factory=NotSaved)
     survivors: tuple[str, ...] = field(default=(), init=False)
+    _diagonals: Diagonals | None = field(default=None, init=False, repr=False)
     _flagged: bool = field(default=False, init=False, repr=False)
     _added: dict[str, tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False
@@ -133,9 +135,17 @@ class SecureSum(AskedSites):
         object
             Sum over the sites that stayed; an `IncompleteError` if they were too few.
         """
-        check = partial(check_possible, question, widths=self.study.widths)
+        check = partial(
+            check_possible,
+            question,
+            widths=self.study.widths,
+            diagonals=self._diagonals,
+        )
         request, size = question.request(), question.n_values
-        return question.unpack(self.add(question.name, request, size, check))
+        found = question.unpack(self.add(question.name, request, size, check))
+        if isinstance(found, Diagonals):
+            self._diagonals = found
+        return found
 
     def add(
         self,

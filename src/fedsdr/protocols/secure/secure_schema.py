@@ -5,6 +5,8 @@ from dataclasses import replace
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import ANY, FieldSpec, Schema, exchange
 from fedsdr.secure_sum.parcels import Parcel
+from fedsdr.summaries.families import FAMILIES
+from fedsdr.summaries.newton_parts import OWN
 
 EVERYONE = "every site"
 COORDINATOR = "coordinator"
@@ -37,6 +39,16 @@ PROFILE = (
     FieldSpec("shares", "array", shape=(ANY,), dtype="<f8", absent=True),
     FieldSpec("variances", "array", shape=(ANY,), dtype="<f8", absent=True),
     FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
+)
+
+#: A model of y on the reduced variables, at which derivatives are wanted.
+MODEL = (
+    FieldSpec("centre", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec("spread", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec("family", "choice", absent=True, choices=FAMILIES),
+    FieldSpec("deviates", "choice", absent=True, choices=OWN),
+    FieldSpec("weights", "array", shape=(2,), dtype="<f8", absent=True),
+    FieldSpec("coefficients", "array", shape=(ANY,), dtype="<f8", absent=True),
 )
 
 CUTS = FieldSpec("cuts", "array", shape=("d", N_CUTS), dtype="<f8", absent=True)
@@ -168,6 +180,9 @@ QUESTION = (
             "profile",
             "remainder",
             "agreement",
+            "axes",
+            "newton",
+            "measures",
             "private",
         ),
     ),
@@ -182,8 +197,10 @@ QUESTION = (
         "with their scale, and for spread their pooled covariance, for "
         "profile and remainder directions, with pooled coefficients and "
         "covariance where sites use them, for agreement the directions, what "
-        "they explain, and the usual variance of every column; otherwise "
-        "nothing",
+        "they explain, and the usual variance of every column; for axes directions, "
+        "and for newton and measures also a model of y on the reduced variables: where "
+        "its knots are, its family, coefficients, and how far sites may deviate; "
+        "otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
@@ -192,6 +209,7 @@ QUESTION = (
             *SCORES,
             replace(BASES, absent=True),
             *PROFILE,
+            *MODEL,
         ),
     ),
 )
@@ -323,7 +341,13 @@ SECURE = Schema(
                 "four numbers of how many directions the site uses, and of every "
                 "column its skewness and products of its square with functions of y; "
                 "for powers: of each column the whole number nearest to log2 of its "
-                "standard deviation, and 1 unless it is constant; for private: the "
+                "standard deviation, and 1 unless it is constant; for axes: n_i, 1, "
+                "sums and squares of y and of the reduced variables; for newton: "
+                "n_i, 1, loss, squares of the site's own deviations and what they are "
+                "uncertain by, sums of the model's columns, gradient, and upper "
+                "triangle of the curvature; for measures: n_i, sum and squares of y, "
+                "squared errors, losses, and for two classes in bins of the predictor "
+                "the rows of either class and the predictions; for private: the "
                 "upper triangle of the sum of w w' over bounded rows w, with discrete "
                 "Gaussian noise of this site, and 1",
                 "coordinator, as noise; of the x_i it can read the sum",

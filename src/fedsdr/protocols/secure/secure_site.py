@@ -154,15 +154,18 @@ class SecureSite:
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
         self._rows.check(self._study.terms, self._study.columns)
-        self._gate.inspect(
-            self._study.first_release(), partial(self._study.observe, self._rows)
-        )
+        self._inspect()
         self._agreed = True
         study = self._study
         # Ranges say how large numbers are, and noise must not be avoided here.
         private = study.terms.privacy is not None
         wide = not private and needs_powers(self._rows, len(study.sites), study.ring)
         return {"is_wide": True} if wide else {}
+
+    def _inspect(self) -> None:
+        """Let the rules judge the rows as they are now."""
+        observe = partial(self._study.observe, self._rows)
+        self._gate.inspect(self._study.first_release(), observe)
 
     def _keys(self, payload: Payload) -> Payload:
         name, statistic = payload["round"], payload["statistic"]
@@ -309,6 +312,15 @@ class SecureSite:
         sites = tuple(sorted(opened.masked))
         release = replace(self._release(asked, context), sites=sites)
         self._gate.pin(release, vector, fills)
+        if fills:
+            # From here on sums are of these columns: a row that is nothing special
+            # beside the site's own mean may stand out beside that of all sites. The
+            # mean is in the ledger by now: no other one can be tried out.
+            self._rows.score(None)
+            self._rows.rescale(None)
+            places = self._study.variables.filled_places
+            self._rows.fill(places, np.array(list(fills.values())))
+            self._inspect()
         self._outcomes = trial
         return {}
 

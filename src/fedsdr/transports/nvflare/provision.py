@@ -17,8 +17,8 @@ from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
 from fedsdr.exceptions import InputError
+from fedsdr.spoken import is_name
 from fedsdr.transports.nvflare.kits import prepare_person, secure_server
-from fedsdr.transports.nvflare.site_kit import SITE_NAME
 
 ANALYST = "analyst@coordinator.study"
 
@@ -211,4 +211,4 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _is_fit(site: Any) -> bool:
-    return SITE_NAME.fullmatch(site) is not None and site.lower() not in RESERVED
+    return is_name(site) and site.lower() not in RESERVED

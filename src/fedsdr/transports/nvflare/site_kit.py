@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -13,14 +13,16 @@ from cryptography.x509.oid import NameOID
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
-from fedsdr.spoken import escaped, key_words
+from fedsdr.spoken import escaped, is_name, key_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FORMAT = "fedsdr-kit-1"
 
 #: Bytes; two certificates take four thousand.
 LARGEST = 64_000
 
-SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -132,17 +134,16 @@ def read_kit(path: Path) -> SiteKit:
 
 
 def _check(path: Path, content: dict[str, Any]) -> SiteKit:
-    texts = {
-        "study": _PROJECT,
-        "site": SITE_NAME,
-        "host": _HOST,
-        "authority": None,
-        "certificate": None,
+    texts: dict[str, Callable[[str], object]] = {
+        "study": _PROJECT.fullmatch,
+        "site": is_name,
+        "host": _HOST.fullmatch,
+        "authority": len,
+        "certificate": len,
     }
-    for name, pattern in texts.items():
+    for name, fits in texts.items():
         value = content.get(name)
-        fits = isinstance(value, str) and (not pattern or pattern.fullmatch(value))
-        if not fits:
+        if not isinstance(value, str) or not fits(value):
             raise InputError(f"{path}: its {name} cannot be used: {ASK}")
     port = content.get("port")
     if type(port) is not int or not 0 < port < 2**16:

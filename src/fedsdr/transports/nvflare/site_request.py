@@ -22,7 +22,8 @@ from fedsdr.files import PRIVATE, write_atomically
 from fedsdr.secure_sum import Identity
 from fedsdr.secure_sum.agreement import joined
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES, Roster, check_signature
-from fedsdr.transports.nvflare.site_kit import LARGEST, SITE_NAME, public_bytes
+from fedsdr.spoken import is_name
+from fedsdr.transports.nvflare.site_kit import LARGEST, public_bytes
 
 FORMAT = "fedsdr-request-1"
 
@@ -168,7 +169,7 @@ def read_request(path: Path) -> Request:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         site = None
-    named = isinstance(site, str) and SITE_NAME.fullmatch(site)
+    named = isinstance(site, str) and is_name(site)
     if not named or len(signature) != SIGNATURE_BYTES:
         raise InputError(
             f"{path} is not a request: 'fedsdr site request' writes one at the site"

@@ -1,0 +1,120 @@
+"""``fedsdr study attach``: see again how a running study is."""
+
+import json as json_format
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedsdr.cli.nodes import (
+    FolderOption,
+    JsonOption,
+    Place,
+    StudyArgument,
+    describe,
+    find_place,
+)
+from fedsdr.cli.screen import FAILED, Screen
+from fedsdr.exceptions import InputError
+from fedsdr.extras import require
+
+if TYPE_CHECKING:
+    from fedsdr.transports.nvflare.progress import Snapshot
+
+# Seconds between two looks at the files.
+LOOK = 0.5
+
+
+def attach(
+    *,
+    file: StudyArgument,
+    folder: FolderOption = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Show the state now, and do not stay.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """See how a study is, also after Ctrl-C of ``study submit``.
+
+    Reads what the coordinator's node writes, changes nothing, and may be left with
+    Ctrl-C and called again. The exit code is 0 if the study is finished, or still
+    running with ``--once``, and 1 if it has failed.
+    """
+    screen = Screen(quiet=json)
+    with screen.polite():
+        require("federation", "running nodes, here and at every site,")
+        place = find_place(file, folder)
+        _check_digest(place)
+        try:
+            snapshot = _follow(screen, place, once=once or json)
+        except KeyboardInterrupt:
+            screen.say("The study goes on. To see it again: fedsdr study attach")
+            return
+    if json:
+        typer.echo(json_format.dumps(None if snapshot is None else asdict(snapshot)))
+    elif snapshot is None:
+        screen.say("The study has not begun: see fedsdr study submit")
+    else:
+        _show(screen, place, snapshot)
+    if snapshot is not None and snapshot.state == "failed":
+        raise typer.Exit(FAILED)
+
+
+def _check_digest(place: Place) -> None:
+    """Refuse to show one study under the name of another."""
+    from fedsdr.study import read_study
+    from fedsdr.study.conducting import CLAIM
+
+    digest = read_study(place.study_file).digest
+    try:
+        claim = json_format.loads((place.state / CLAIM).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if claim.get("digest") != digest:
+        raise InputError(
+            f"{place.state} is of another study, or {place.study_file} was changed "
+            "since: name the folder of this study with --folder"
+        )
+
+
+def _follow(screen: Screen, place: Place, *, once: bool) -> "Snapshot | None":
+    """Print changes until the study is over, or look once."""
+    from fedsdr.transports.nvflare.progress import RUNNING, read_progress
+
+    said = ""
+    while True:
+        snapshot = read_progress(place.state)
+        if once or (snapshot is not None and snapshot.state != RUNNING):
+            return snapshot
+        line = "The study has not begun." if snapshot is None else describe(snapshot)
+        if line != said:
+            said = line
+            screen.err.print(line, style="dim", markup=False, soft_wrap=True)
+        time.sleep(LOOK)
+
+
+def _show(screen: Screen, place: Place, snapshot: "Snapshot") -> None:
+    from fedsdr.transports.nvflare.whole_study import read_rounds
+
+    for one in read_rounds(place.state)[-5:]:
+        screen.say(f"    {one.message}: {one.answered} answered in {one.seconds:.1f} s")
+    waiting = [site for site, word in snapshot.sites.items() if word == "waiting"]
+    screen.say(f"{snapshot.state}: {describe(snapshot)}")
+    if snapshot.state == "running":
+        ago = max(0.0, time.time() - snapshot.updated)
+        if waiting:
+            screen.say(f"awaited for {ago:.0f} s: {', '.join(sorted(waiting))}")
+        else:
+            screen.say(f"the coordinator computes, for {ago:.0f} s")
+    elif snapshot.state == "failed":
+        screen.say(f"problem: {snapshot.problem}")
+    else:
+        screen.say(f"Its result is in {_result(place)}.")
+
+
+def _result(place: Place) -> Path:
+    from fedsdr.transports.nvflare.node_settings import RESULT_FILE
+
+    return place.state / RESULT_FILE

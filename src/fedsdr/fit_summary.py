@@ -1,0 +1,110 @@
+"""A result as tables that people read: variables, directions, facts and warnings."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+#: Width of the text: that of a terminal.
+WIDTH = 79
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitSummary:
+    """Tables of a result, as text, as a data frame or as JSON.
+
+    Parameters
+    ----------
+    title : str
+        First line.
+    facts : tuple of (str, str)
+        Names and values: rows, sites, certificate.
+    variables : tuple of dict
+        One row for every selected variable and direction, with the keys "variable",
+        "direction", "loading" (per standard deviation), "coefficient" (in the units of
+        the variable) and, if the fit has tested, "low", "high" (95 % interval of the
+        loading), "p", "q" and "frequency".
+    directions : tuple of dict
+        One row for every direction, with the keys "direction", "share" and, if known,
+        "angle".
+    notes : tuple of str
+        What must be known to read the tables, and warnings.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    variables: tuple[dict[str, Any], ...]
+    directions: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """Return the table of the variables.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for every selected variable and direction.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(self.variables))
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return all tables as JSON.
+
+        Parameters
+        ----------
+        indent : int or None, default=2
+            Indentation, as in `json.dumps`.
+
+        Returns
+        -------
+        str
+            An object with the keys "title", "facts", "variables", "directions" and
+            "notes".
+        """
+        content = {
+            "title": self.title,
+            "facts": dict(self.facts),
+            "variables": list(self.variables),
+            "directions": list(self.directions),
+            "notes": list(self.notes),
+        }
+        return json.dumps(content, indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """Write all tables, as wide as a page."""
+        rule, thin = "=" * WIDTH, "-" * WIDTH
+        width = max((len(name) for name, _ in self.facts), default=0)
+        lines = [f"{self.title:^{WIDTH}}".rstrip(), rule]
+        lines += [f"{name:<{width}}  {value}" for name, value in self.facts]
+        for row in self.directions:
+            lines += [thin, *self._direction(row)]
+        return "\n".join([*lines, rule, *self.notes])
+
+    def _direction(self, row: dict[str, Any]) -> list[str]:
+        """Write one direction with its variables."""
+        number, share = row["direction"], row["share"]
+        heading = f"direction {number}: y explains {share:.3f} of its variance"
+        if "angle" in row:
+            heading += f"; true one within {row['angle']:.1f} degrees"
+        own = [one for one in self.variables if one["direction"] == number]
+        width = max([8, *(len(str(one["variable"])) for one in own)])
+        tested = any("q" in one for one in own)
+        columns = f"{'variable':<{width}} {'loading/sd':>10} {'per unit':>11}"
+        if tested:
+            columns += f" {'[0.025':>8} {'0.975]':>8} {'p':>8} {'q':>8} {'selected':>8}"
+        lines = [heading, columns]
+        for one in own:
+            line = f"{one['variable']:<{width}} {one['loading']:>10.3f}"
+            line += f" {one['coefficient']:>11.4g}"
+            if tested:
+                line += f" {one['low']:>8.3f} {one['high']:>8.3f}"
+                line += f" {_small(one['p']):>8} {_small(one['q']):>8}"
+                line += f" {one['frequency']:>8.0%}"
+            lines.append(line)
+        return lines
+
+
+def _small(value: float) -> str:
+    """Write a probability."""
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"

@@ -1,0 +1,105 @@
+"""Select variables quickly, from the sums of a half of the rows.
+
+A fit does so many times where it tests: eq2.10 and paths of penalties would take longer
+than all else. Variables are added and dropped one at a time by the score of
+`fedsdr.selection.second_selection`.
+"""
+
+import numpy as np
+from scipy.special import chdtri
+
+from fedsdr.arrays import Matrix
+from fedsdr.selection.second_selection import (
+    Index,
+    beside_directions,
+    improve_singly,
+    regression_on,
+    shows_direction,
+)
+from fedsdr.summaries.summary import Summary
+
+# Probability that a noise variable may matter.
+MAY_MATTER = 0.3
+# Variables that a direction is first made of, and rounds of improvement.
+N_FIRST = 5
+N_ROUNDS = 2
+
+
+def select_quickly(total: Summary, limit: int) -> tuple[Index, int]:
+    """Select variables and the number of directions.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    limit : int
+        Largest dimension considered.
+
+    Returns
+    -------
+    support : ndarray of int
+        Indices, ascending, at least one.
+    n_directions : int
+        Dimension, at least 1.
+    """
+    support, k = _improved(total, _strongest(total, total.kernel), 1), 1
+    while k < limit:
+        left = _strongest(total, beside_directions(total, support, k)[1])
+        wider = _improved(total, np.union1d(support, left), k + 1)
+        wider = np.union1d(support, wider)
+        if wider.size <= k or not shows_direction(total, support, wider, k + 1):
+            break
+        support, k = wider, k + 1
+    return support, k
+
+
+def further_variables(
+    total: Summary, support: Index, n_directions: int, most: int
+) -> Index:
+    """Return the selected variables with those that may matter beside them.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the selected variables, at least one.
+    n_directions : int
+        Dimension K.
+    most : int
+        Largest number of variables in all.
+
+    Returns
+    -------
+    ndarray of int
+        Indices, ascending: those of the support, and those that are significant at
+        30 % beside them, the strongest first if they are too many.
+    """
+    regression = regression_on(total, support, n_directions)
+    if regression is None:
+        return np.sort(support)
+    gains = regression.n_rows * regression.additions(support)
+    ranked = np.argsort(-gains, kind="stable")[: max(most - support.size, 0)]
+    kept = ranked[gains[ranked] > chdtri(n_directions, MAY_MATTER)]
+    return np.union1d(support, kept)
+
+
+def _strongest(total: Summary, kernel: Matrix) -> Index:
+    """Return the variables that move most with y."""
+    strengths = np.diag(kernel) / np.maximum(np.diag(total.sigma), 1e-300)
+    return np.sort(np.argsort(-strengths, kind="stable")[:N_FIRST])
+
+
+def _improved(total: Summary, support: Index, n_directions: int) -> Index:
+    """Add and drop single variables, with directions of those before."""
+    for _ in range(N_ROUNDS):
+        regression = regression_on(total, support, n_directions)
+        if regression is None:
+            break
+        charge = regression.charge(support)
+        most = max(total.n_rows // 4, support.size)
+        found = improve_singly(regression, support, charge, most)
+        if np.array_equal(found, support):
+            break
+        support = found
+    return support

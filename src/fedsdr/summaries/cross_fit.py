@@ -1,0 +1,155 @@
+r"""Sums that test single variables on rows that have not selected them, at one site.
+
+One half of the rows learns what the directions have to do with y: the functions
+:math:`g_k(y)` that best predict :math:`v_k'x`. On the other half these functions of y
+are regressed on x. A variable that y does not depend on, given the others, has the
+coefficient zero there, whatever was selected on the first half.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedsdr.arrays import Mask, Matrix, Vector
+
+#: Returns batches of rows, centred and scaled.
+Batches = Callable[[], Iterable[Matrix]]
+
+#: Rows of each half that a site needs to contribute.
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfTest:
+    r"""What one half of all rows has selected, to be tested on the other half.
+
+    Parameters
+    ----------
+    half : int
+        Which half has selected: 2 b or 2 b + 1 for the two halves of split b.
+    columns : ndarray of int
+        Places of the s tested variables among the columns that are read, ascending.
+    basis : ndarray of shape (s, K)
+        Directions V, of unit variance.
+    slopes : ndarray of shape (s, K)
+        Expected coefficients of the functions of y on x.
+    inverse : ndarray of shape (s, s)
+        Inverse :math:`\Theta = (\sum_i X_i'X_i)^{-1}` over the testing half of all
+        sites.
+    own : float
+        Weight of the site's own functions of y, from 0 to 1.
+    common : ndarray of shape (K, n_functions)
+        Coefficients of the functions that all sites have in common; without columns if
+        there are none.
+    """
+
+    half: int
+    columns: NDArray[np.int64]
+    basis: Matrix
+    slopes: Matrix
+    inverse: Matrix
+    own: float
+    common: Matrix
+
+    @property
+    def n_values(self) -> int:
+        """Number of values in the sums: of each variable, and two counts."""
+        s, k = self.basis.shape
+        return s * (k + k * (k + 1) // 2 + 1) + 2
+
+
+def cross_fit(
+    batches: Batches, functions: Matrix, halves: Sequence[Mask], test: HalfTest
+) -> Vector:
+    r"""Compute the sums of one test at one site, in two passes over its rows.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns batches of rows of all columns that are read, centred and on the common
+        scale.
+    functions : ndarray of shape (n_rows, n_functions)
+        Values of the functions Q of y in all rows.
+    halves : sequence of ndarray of bool, shape (n_rows,)
+        Rows of every half.
+    test : HalfTest
+        What is tested.
+
+    Returns
+    -------
+    ndarray of shape (n_values,)
+        For all variables :math:`\sum r_j g_k`, then :math:`\sum r_j^2 e_k e_l` for
+        k <= l, then :math:`\sum r_j^4`; the number of testing rows, and 1 for the site.
+        Zeros if a half has fewer than two rows.
+
+    Notes
+    -----
+    Over the testing rows, x and g about their means there, :math:`r = \Theta x` and
+    :math:`e = g - B'x` with the slopes B. Summed over all sites, :math:`\sum r_j g_k`
+    are the coefficients of least squares with one intercept a site, and
+    :math:`\sum r_j^2 e_k e_l` their covariance for rows of any variances (White 1980).
+    The slopes come from the other half, so no degrees of freedom are lost by them: if
+    they are wrong the residuals are too large, never too small.
+    """
+    learning = halves[test.half]
+    testing = halves[test.half ^ 1]
+    nothing = np.zeros(test.n_values)
+    n_learning, n_testing = int(learning.sum()), int(testing.sum())
+    if min(n_learning, n_testing) < FEWEST:
+        return nothing
+    sums = np.zeros((2, test.columns.size))
+    moved: Matrix | float = 0.0
+    start = 0
+    for rows in batches():
+        x, place = rows[:, test.columns], slice(start, start + len(rows))
+        start += len(rows)
+        own = x[learning[place]]
+        sums += [own.sum(axis=0), x[testing[place]].sum(axis=0)]
+        moved = moved + functions[place][learning[place]].T @ (own @ test.basis)
+    # The functions are of mean zero over all rows of the site, not over a half.
+    level = functions[learning].sum(axis=0)
+    moved = np.asarray(moved) - np.outer(level, sums[0] @ test.basis / n_learning)
+    coefficients = _mixed(test, moved * (start / n_learning), start)
+    fitted = functions @ coefficients
+    fitted -= fitted[testing].mean(axis=0)
+    found = _add_up(batches, testing, test, fitted, sums[1] / n_testing)
+    return found if np.isfinite(found).all() else nothing
+
+
+def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
+    """Mix a site's own coefficients with common ones, in the units of its functions."""
+    if not test.common.shape[1]:
+        return own
+    shared = np.zeros_like(own)
+    width = min(own.shape[0], test.common.shape[1])
+    # Functions of a site have squares that add up to 1, common ones of mean 1.
+    shared[:width] = np.sqrt(n_rows) * test.common.T[:width]
+    return np.asarray(test.own * own + (1.0 - test.own) * shared)
+
+
+def _add_up(
+    batches: Batches, testing: Mask, test: HalfTest, fitted: Matrix, mean: Vector
+) -> Vector:
+    """Add up coefficients, their covariances, and fourth powers over testing rows."""
+    s, k = test.basis.shape
+    first, second = np.triu_indices(k)
+    scores = np.zeros((s, k))
+    squares = np.zeros((s, first.size))
+    fourth = np.zeros(s)
+    start = 0
+    for rows in batches():
+        kept = testing[start : start + len(rows)]
+        g = fitted[start : start + len(rows)][kept]
+        start += len(rows)
+        x = rows[kept][:, test.columns] - mean
+        beside, left = x @ test.inverse, g - x @ test.slopes
+        scores += beside.T @ g
+        own = beside**2
+        squares += own.T @ (left[:, first] * left[:, second])
+        fourth += (own**2).sum(axis=0)
+    n_testing = int(testing.sum())
+    # A site's mean takes one of its rows.
+    squares *= n_testing / (n_testing - 1)
+    return np.concatenate([scores.ravel(), squares.ravel(), fourth, [n_testing, 1.0]])

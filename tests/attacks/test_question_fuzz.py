@@ -1,0 +1,98 @@
+"""Mutated questions of whole studies, to sites that differ in nothing but their rows.
+
+What a coordinator learns from the answer to a question must not depend on rows, before
+other sites have shared their secrets.
+"""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.attacks.test_fuzz import A_STAGE, CODES, VICTIM, Fuzzer
+from tests.protocols.test_second_stage import drawn
+
+from fedsdr.disclosure import Ledger
+from fedsdr.estimators.masked_sites import join_under_masks
+from fedsdr.exceptions import Refusal
+from fedsdr.method import Method, Variables
+from fedsdr.protocols.secure import SecureSite
+from fedsdr.protocols.wire import encode
+from fedsdr.rows import MemoryRows, OwnSites
+from fedsdr.run import run
+
+STUDIES = {
+    "default": Method(),
+    "scores": Method(scores="normal"),
+    "columns": Method(dense_limit=4),
+}
+
+
+def questions_of(method: Method, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
+    """Run a study, and collect what its coordinator asks for, by statistic."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    add, transport = join_under_masks(sites, method.terms(sites.variables))
+    inner = add.exchange
+
+    def exchange(name: str, payloads: Any, timeout: float) -> Any:
+        if name == "secure.keys":
+            one = next(iter(payloads.values()))
+            found.setdefault(one["statistic"], []).append(one)
+        return inner(name, payloads, timeout)
+
+    del transport
+    add.exchange = exchange
+    run(add, method)
+    return found
+
+
+def code_of(site: SecureSite, message: Any) -> str:
+    """Return what a coordinator learns from an answer to a question."""
+    try:
+        site.handle("secure.keys", message)
+    except Refusal as refusal:
+        return refusal.code
+    return "answered"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", STUDIES)
+def test_mutated_questions_are_read_alike_whatever_the_rows_are(kind: str) -> None:
+    """Two sites of one study, with the same rows and with others: the same codes."""
+    method, draw = STUDIES[kind], random.Random(20261118)
+    rows = drawn([80, 90, 100], 0.3, shift=1.5)
+    asked = questions_of(method, own_sites(rows))
+    assert len(asked) >= 3
+    sites = {name: (1e3 * X[::-1] ** 3, y[::-1]) for name, (X, y) in rows.items()}
+    twins = [agreed_site(method, one) for one in (rows, sites)]
+    fuzzer = Fuzzer(Ledger())
+    fuzzer.draw = draw
+    codes: dict[str, int] = {}
+    for messages in asked.values():
+        for _ in range(A_STAGE // len(asked)):
+            original = draw.choice(messages)
+            message = fuzzer.mutated(encode(original), original)
+            if message is None:
+                continue
+            first, second = (code_of(site, message) for site in twins)
+            assert first == second
+            codes[first] = codes.get(first, 0) + 1
+    assert set(codes) <= CODES | {"answered"}
+    assert codes["MALFORMED"] > A_STAGE // 4
+
+
+def own_sites(rows: Any) -> OwnSites:
+    held = {
+        name: MemoryRows(X, y, np.random.default_rng(3), name)
+        for name, (X, y) in rows.items()
+    }
+    return OwnSites(held, Variables(tuple(f"x{j}" for j in range(6)), discrete=False))
+
+
+def agreed_site(method: Method, rows: Any) -> SecureSite:
+    """Return one site of a study that has agreed to it."""
+    sites = own_sites(rows)
+    add, transport = join_under_masks(sites, method.terms(sites.variables))
+    del add
+    found: Any = transport.parties[VICTIM]
+    return found

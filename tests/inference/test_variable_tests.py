@@ -1,0 +1,82 @@
+"""p-values and q-values, computed by hand."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from fedsdr.inference.variable_tests import (
+    combine,
+    half_p_values,
+    q_values,
+    split_sums,
+)
+from fedsdr.summaries.cross_fit import HalfTest
+
+
+def _test(n_variables, n_directions, room):
+    return HalfTest(
+        half=0,
+        columns=np.arange(n_variables),
+        basis=np.ones((n_variables, n_directions)),
+        slopes=np.zeros((n_variables, n_directions)),
+        inverse=np.diag(np.full(n_variables, room)),
+        own=1.0,
+        common=np.zeros((n_directions, 0)),
+    )
+
+
+def test_one_direction_is_a_t_test():
+    # Coefficients 2 and 0 with standard errors 0.5 and 1, from 0.5^2 / 0.01 = 25 rows.
+    test = _test(2, 1, 0.5)
+    sums = np.array([2.0, 0.0, 0.25, 1.0, 0.01, 0.01, 50.0, 1.0])
+    expected = [2 * scipy.stats.t.sf(4.0, 25), 1.0]
+    np.testing.assert_allclose(half_p_values(test, sums), expected, rtol=1e-9)
+
+
+def test_two_directions_are_hotellings_test():
+    test = _test(1, 2, 0.4)
+    b, V = np.array([1.0, -2.0]), np.array([[0.5, 0.1], [0.1, 0.8]])
+    sums = np.array([*b, V[0, 0], V[0, 1], V[1, 1], 0.16 / 30, 60.0, 2.0])
+    distance = b @ np.linalg.solve(V, b)
+    expected = scipy.stats.f.sf(distance * 29 / (2 * 30), 2, 29)
+    np.testing.assert_allclose(half_p_values(test, sums), [expected], rtol=1e-9)
+
+
+def test_a_variable_that_does_not_vary_has_the_p_value_one():
+    sums = np.array([0.0, 0.0, 0.0, 50.0, 1.0])
+    assert half_p_values(_test(1, 1, 0.0), sums).tolist() == [1.0]
+
+
+def test_equal_p_values_combine_to_themselves():
+    p = np.array([1e-30, 1e-8, 0.003, 0.2, 0.5, 0.8])
+    np.testing.assert_allclose(combine(np.tile(p, (8, 1))), p, rtol=1e-9)
+
+
+def test_combination_is_the_mean_of_cauchy_scores():
+    p = np.array([[0.01], [0.3], [0.7], [0.05]])
+    score = np.mean(np.tan(np.pi * (0.5 - p)))
+    np.testing.assert_allclose(combine(p), scipy.stats.cauchy.sf(score), rtol=1e-9)
+
+
+def test_a_half_that_has_not_tested_does_not_outweigh_all_others():
+    p = np.array([[1e-6]] * 7 + [[1.0]])
+    assert combine(p)[0] < 2e-6
+    assert combine(np.ones((8, 1)))[0] == pytest.approx(0.99)
+
+
+def test_q_values_by_hand():
+    p = np.array([0.04, 0.01, 0.5, 0.03])
+    # Sorted: .01 * 4, .03 * 2, .04 * 4/3, .5; running minimum from the right.
+    np.testing.assert_allclose(q_values(p), [0.16 / 3, 0.04, 0.5, 0.16 / 3])
+
+
+def test_q_values_agree_with_scipy(rng):
+    p = rng.uniform(size=50) ** 3
+    expected = scipy.stats.false_discovery_control(p)
+    np.testing.assert_allclose(q_values(p), expected, rtol=1e-12)
+
+
+def test_sums_of_tests_are_divided_in_their_order():
+    tests = [_test(1, 1, 1.0), _test(2, 1, 1.0)]
+    first, second = split_sums(tests, np.arange(13.0))
+    assert (first.tolist(), second.tolist()) == ([0, 1, 2, 3, 4], list(range(5, 13)))
