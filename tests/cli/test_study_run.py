@@ -19,7 +19,12 @@ pytest.importorskip(
 from fedsdr.cli.nodes import find_place
 from fedsdr.protocols.secure import SumFolder
 from fedsdr.transports.nvflare.ports import free_port
-from fedsdr.transports.nvflare.progress import FAILED, NodeProgress, read_progress
+from fedsdr.transports.nvflare.progress import (
+    FAILED,
+    Ending,
+    NodeProgress,
+    read_progress,
+)
 
 
 def run(*arguments: object) -> Result:
@@ -181,7 +186,7 @@ def test_progress_is_one_line(tmp_path: Path) -> None:
     progress.asked("secure.keys", {"east": 10, "west": 12, "north": 10})
     progress.answered("east", 5)
     progress.failed(["west"], "DISCLOSURE")
-    progress.end(FAILED, "too few sites")
+    progress.end(FAILED, Ending("refused", "too few sites", {"west": "DISCLOSURE"}))
     snapshot = read_progress(tmp_path)
     assert snapshot is not None
     assert nodes.describe(snapshot) == (

@@ -11,13 +11,21 @@ from nvflare.apis.shareable import Shareable
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.exchange import Exchange, IncompleteError
+from fedsdr.protocols.lost_sites import SILENT
 from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
 from fedsdr.transports.nvflare.node_settings import (
     RESULT_FILE,
     STUDY_FILE,
     STUDY_FOLDER,
 )
-from fedsdr.transports.nvflare.progress import FAILED, FINISHED, NodeProgress
+from fedsdr.transports.nvflare.progress import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    REFUSED,
+    Ending,
+    NodeProgress,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -97,9 +105,13 @@ class StudyController(Controller):
         folder : Path
             For finished rounds and the result.
         """
-        from fedsdr.study import conduct
+        from fedsdr.study import conduct, read_study
+        from fedsdr.study.order_file import Order, read_order
 
-        conduct(study_file, exchange, folder)
+        digest = read_study(study_file).digest
+        order = read_order(folder) or Order(digest)
+        order.check(digest)
+        conduct(study_file, exchange, folder, without=order.without)
 
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Conduct the study and leave its result with the job: NVFLARE calls this.
@@ -123,7 +135,7 @@ class StudyController(Controller):
             # The coordinator has no rows, so its own folder may hold the whole text.
             logger.exception("the study stopped")
             if progress is not None:
-                progress.end(FAILED, describe(error))
+                progress.end(FAILED, judge(error))
             self.system_panic("the study stopped, see the coordinator's log", fl_ctx)
 
     def _hand_over(self, result: Path, fl_ctx: Any) -> None:
@@ -132,6 +144,27 @@ class StudyController(Controller):
             workspace = fl_ctx.get_engine().get_workspace()
             run = Path(workspace.get_run_dir(fl_ctx.get_job_id()))
             shutil.copyfile(result, run / RESULT_FILE)
+
+
+def judge(error: Exception) -> Ending:
+    """Tell why a study has stopped, and whether it can go on by itself.
+
+    Parameters
+    ----------
+    error : Exception
+        What went wrong.
+
+    Returns
+    -------
+    Ending
+        A job that was ended is interrupted, and so is a study whose sites are silent.
+    """
+    lost = error.failures if isinstance(error, IncompleteError) else {}
+    if isinstance(error, AbortedError) or (lost and SILENT.issuperset(lost.values())):
+        kind = INTERRUPTED
+    else:
+        kind = REFUSED if lost else FAILED
+    return Ending(kind, describe(error), lost)
 
 
 def describe(error: Exception) -> str:

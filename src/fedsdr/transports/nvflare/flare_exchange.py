@@ -82,14 +82,14 @@ class _Inbox:
         with self._changed:
             return tuple(sorted(self._missing))
 
-    def give_up(self, sites: Iterable[str]) -> None:
+    def give_up(self, sites: Iterable[str], code: str) -> None:
         """Wait no longer for sites, if they have not answered yet."""
         with self._changed:
             lost = self._missing.intersection(sites)
             self._missing -= lost
             if lost:
-                self.failures.update(dict.fromkeys(lost, "TIMEOUT"))
-                self._progress.failed(lost, "TIMEOUT")
+                self.failures.update(dict.fromkeys(lost, code))
+                self._progress.failed(lost, code)
 
 
 class TaskExchange:
@@ -121,7 +121,9 @@ class TaskExchange:
         self._abort = abort_signal
         self._progress = progress
         self._patience = read_patience()
-        self._reachability = Reachability(fl_ctx.get_engine(), read_grace())
+        self._reachability = Reachability(
+            fl_ctx.get_engine(), read_grace(), str(fl_ctx.get_job_id())
+        )
         self._started: set[str] = set()
 
     def __call__(
@@ -150,7 +152,7 @@ class TaskExchange:
         engine = self._fl_ctx.get_engine()
         here = {client.name for client in engine.get_clients()}
         inbox = _Inbox(set(packed), self._progress)
-        inbox.give_up(set(packed) - here)
+        inbox.give_up(set(packed) - here, "LEFT")
         tasks = {
             site: self._send(name, site, packed[site], timeout, inbox)
             for site in packed
@@ -179,6 +181,7 @@ class TaskExchange:
             for site, task in tasks.items():
                 if site not in self._started and task.client_tasks:
                     self._started.add(site)
+                    self._reachability.begun(site)
                     due[site] = now + timeout
             late = {site for site, moment in due.items() if moment <= now}
             # NVFLARE ends the task of a site whose node has been silent for long.
@@ -187,8 +190,14 @@ class TaskExchange:
                 for site, task in tasks.items()
                 if task.completion_status is not None
             }
-            inbox.give_up(late | ended | self._reachability.lost())
+            inbox.give_up(ended | self._reachability.lost(), "LEFT")
+            inbox.give_up(late, "TIMEOUT")
+            self._progress.missed(
+                self._reachability.away().intersection(inbox.missing())
+            )
         self._started.update(inbox.replies)
+        for site in inbox.replies:
+            self._reachability.begun(site)
         self._reachability.heard(inbox.replies)
 
     def _send(

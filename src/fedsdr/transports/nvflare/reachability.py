@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+from nvflare.fuel.f3.cellnet.fqcn import FQCN
 from nvflare.fuel.f3.message import Message
 
 # What every process of NVFLARE answers, whatever else it does.
@@ -16,6 +17,11 @@ CHANNEL, ECHO = "_net_manager", "echo"
 # that counts comes at once: the coordinator's node has no connection to the site.
 LOOK = 1.0
 TIMEOUT = 5.0
+
+# Seconds for which a node may be there without the process of the job. If that has
+# died, the node reports it and the job ends; a node that was started again does not
+# know of the job.
+WITHOUT_JOB = 4.0
 
 
 class Reachability:
@@ -28,22 +34,48 @@ class Reachability:
     grace : float
         Seconds without a connection after which a site is lost. It may come back before
         that, since nodes connect again.
+    job : str
+        Number of the job, which names its processes in the network.
 
     Notes
     -----
     A site that is connected and says nothing is not lost: it computes, or its machine
     is busy. How long that may take is for the study to say. A site whose node is
-    connected while the process of its job has died is not lost either: the node reports
-    that, and NVFLARE ends the job.
+    connected while the process of the job is not, for some seconds, was started again,
+    and is lost for this job.
     """
 
-    def __init__(self, engine: Any, grace: float) -> None:
+    def __init__(self, engine: Any, grace: float, job: str) -> None:
         self._engine = engine
         self._grace = grace
+        self._job = job
         self._lock = threading.Lock()
         # Since when, and whether that was confirmed during the present wait.
         self._since: dict[str, float] = {}
         self._confirmed: set[str] = set()
+        self._jobless: dict[str, float] = {}
+        self._started: set[str] = set()
+
+    def begun(self, site: str) -> None:
+        """Note that the process of the job runs at a site.
+
+        Parameters
+        ----------
+        site : str
+            Name of the site.
+        """
+        self._started.add(site)
+
+    def away(self) -> set[str]:
+        """List sites that have no connection now.
+
+        Returns
+        -------
+        set of str
+            Their names; they may come back.
+        """
+        with self._lock:
+            return {*self._confirmed, *self._jobless}
 
     def lost(self) -> set[str]:
         """List sites that have had no connection for too long.
@@ -53,9 +85,11 @@ class Reachability:
         set of str
             Their names.
         """
-        latest = time.monotonic() - self._grace
+        now = time.monotonic()
         with self._lock:
-            return {site for site in self._confirmed if self._since[site] <= latest}
+            gone = {s for s in self._confirmed if now - self._since[s] >= self._grace}
+            again = {s for s, t in self._jobless.items() if now - t >= WITHOUT_JOB}
+            return gone | again
 
     def heard(self, sites: Iterable[str]) -> None:
         """Note sites that have answered.
@@ -69,6 +103,7 @@ class Reachability:
             for site in sites:
                 self._since.pop(site, None)
                 self._confirmed.discard(site)
+                self._jobless.pop(site, None)
 
     @contextmanager
     def watched(self, sites: Callable[[], tuple[str, ...]]) -> Iterator[None]:
@@ -87,6 +122,7 @@ class Reachability:
         over = threading.Event()
         with self._lock:
             self._confirmed.clear()
+            self._jobless.clear()
 
         def watch() -> None:
             while not over.wait(LOOK):
@@ -115,10 +151,15 @@ class Reachability:
         }
         if not nodes:
             return
+        jobs = {
+            site: FQCN.join([node, self._job])
+            for site, node in nodes.items()
+            if site in self._started
+        }
         replies = self._engine.get_cell().core_cell.broadcast_request(
             channel=CHANNEL,
             topic=ECHO,
-            targets=list(nodes.values()),
+            targets=[*nodes.values(), *jobs.values()],
             request=Message(),
             timeout=TIMEOUT,
             optional=True,
@@ -126,12 +167,19 @@ class Reachability:
         gone = {
             site for site, node in nodes.items() if _is_unreachable(replies.get(node))
         }
-        self.heard(set(sites).difference(gone))
+        jobless = {
+            site for site, one in jobs.items() if _is_unreachable(replies.get(one))
+        }
+        self.heard(set(sites).difference(gone, jobless))
         now = time.monotonic()
         with self._lock:
             for site in gone:
                 self._since.setdefault(site, now)
                 self._confirmed.add(site)
+                self._jobless.pop(site, None)
+            for site in jobless - gone:
+                self._confirmed.discard(site)
+                self._jobless.setdefault(site, now)
 
 
 def _is_unreachable(reply: Message | None) -> bool:
