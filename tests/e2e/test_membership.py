@@ -97,7 +97,7 @@ def test_a_site_that_is_started_again_is_in_the_result(
 ) -> None:
     """It is killed when means have been added over four sites."""
     holds.at("west", "secure.opened", "after")
-    command = office.study("resume")
+    command = office.study("submit")
     holds.wait()
     holds.nowhere()
     office.restart("west")

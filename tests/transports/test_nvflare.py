@@ -311,7 +311,7 @@ def test_the_time_of_a_site_begins_when_its_process_has_started(
 
 def test_connections_that_come_back_are_not_lost() -> None:
     engine = Engine(("east", "north"))
-    reachability = Reachability(engine, grace=0.0, job="1")
+    reachability = Reachability(engine, grace=0.0)
     with reachability.watched(lambda: ()):
         assert reachability.lost() == set()
         reachability.look(SITES)

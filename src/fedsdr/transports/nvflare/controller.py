@@ -18,6 +18,7 @@ from fedsdr.transports.nvflare.node_settings import (
     STUDY_FILE,
     STUDY_FOLDER,
 )
+from fedsdr.transports.nvflare.orphans import end_with_parent
 from fedsdr.transports.nvflare.progress import (
     FAILED,
     FINISHED,
@@ -126,6 +127,7 @@ class StudyController(Controller):
         progress: NodeProgress | None = None
         try:
             study_file, folder = own_files()
+            end_with_parent()
             progress = NodeProgress(folder)
             exchange = TaskExchange(self, fl_ctx, abort_signal, progress)
             self.conduct(study_file, exchange, folder)

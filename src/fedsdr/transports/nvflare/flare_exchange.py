@@ -4,6 +4,8 @@ import math
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
@@ -15,6 +17,7 @@ from fedsdr.transports.nvflare.node_settings import TASK
 from fedsdr.transports.nvflare.patience import read_grace, read_patience
 from fedsdr.transports.nvflare.progress import NodeProgress
 from fedsdr.transports.nvflare.reachability import Reachability
+from fedsdr.transports.nvflare.registrations import read_registrations
 
 # Seconds between two looks at the signal that ends a job.
 LOOK = 0.2
@@ -121,8 +124,10 @@ class TaskExchange:
         self._abort = abort_signal
         self._progress = progress
         self._patience = read_patience()
+        engine = fl_ctx.get_engine()
+        node = Path(engine.get_workspace().get_root_dir())
         self._reachability = Reachability(
-            fl_ctx.get_engine(), read_grace(), str(fl_ctx.get_job_id())
+            engine, read_grace(), partial(read_registrations, node)
         )
         self._started: set[str] = set()
 
@@ -181,7 +186,6 @@ class TaskExchange:
             for site, task in tasks.items():
                 if site not in self._started and task.client_tasks:
                     self._started.add(site)
-                    self._reachability.begun(site)
                     due[site] = now + timeout
             late = {site for site, moment in due.items() if moment <= now}
             # NVFLARE ends the task of a site whose node has been silent for long.
@@ -196,8 +200,6 @@ class TaskExchange:
                 self._reachability.away().intersection(inbox.missing())
             )
         self._started.update(inbox.replies)
-        for site in inbox.replies:
-            self._reachability.begun(site)
         self._reachability.heard(inbox.replies)
 
     def _send(

@@ -1,18 +1,21 @@
 """Who is really there: nodes that have left, and second nodes of one site."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from nvflare.fuel.f3.sfm.conn_manager import ConnManager
 from nvflare.fuel.f3.sfm.constants import HandshakeKeys, Types
 from nvflare.private.fed.server.fed_server import FederatedServer
 
+from fedsdr.transports.nvflare.registrations import write_registrations
+
 # Seconds without a connection after which a node has left. Nodes that lost theirs
 # connect again after a second or two.
 GONE = 3.0
 
 # Seconds between two looks.
-LOOK = 1.0
+LOOK = 0.2
 
 # Seconds for a node that has joined to give a sign of life, while a second one of the
 # same site waits at the door.
@@ -54,30 +57,34 @@ class RollCall:
         return [token for token in away if now - self._since[token] >= self._gone]
 
 
-def call_the_roll() -> None:
+def call_the_roll(node: Path) -> None:
     """Let the coordinator's node forget nodes that have left within seconds.
 
     NVFLARE would list them until their heart beats have been missing for two minutes. A
     node that comes back without having been started again is listed at its next beat.
+
+    Parameters
+    ----------
+    node : Path
+        Folder of the coordinator's node, where registrations are written to.
     """
     roll = RollCall()
-    forget_silent = FederatedServer.remove_dead_clients
-    forgot = [0.0]
 
     def client_cleanup(self: Any) -> None:
+        written: dict[str, str] | None = None
         while not self.shutdown:
-            now = time.monotonic()
-            if now - forgot[0] > 5.0:
-                forgot[0] = now
-                forget_silent(self)
-            clients = self.client_manager.get_clients()
-            registered = {token: one.get_fqcn() for token, one in clients.items()}
-            cell = self.cell
-            agents = set() if cell is None else set(cell.core_cell.agents)
-            for token in roll.left(registered, agents) if cell else ():
-                client = self.logout_client(token)
-                self.logger.info(f"{client.name} has left: it has no connection")
-            time.sleep(0.2 * LOOK)
+            self.remove_dead_clients()
+            clients = dict(self.client_manager.get_clients())
+            if self.cell is not None:
+                registered = {token: one.get_fqcn() for token, one in clients.items()}
+                for token in roll.left(registered, set(self.cell.core_cell.agents)):
+                    client = self.logout_client(token)
+                    self.logger.info(f"{client.name} has left: it has no connection")
+            tokens = {one.name: token for token, one in clients.items()}
+            if tokens != written:
+                write_registrations(node, tokens)
+                written = tokens
+            time.sleep(LOOK)
 
     FederatedServer.client_cleanup = client_cleanup
 

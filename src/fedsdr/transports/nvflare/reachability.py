@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
-from nvflare.fuel.f3.cellnet.fqcn import FQCN
 from nvflare.fuel.f3.message import Message
+
+from fedsdr.transports.nvflare.registrations import digest_of
 
 # What every process of NVFLARE answers, whatever else it does.
 CHANNEL, ECHO = "_net_manager", "echo"
@@ -17,11 +18,6 @@ CHANNEL, ECHO = "_net_manager", "echo"
 # that counts comes at once: the coordinator's node has no connection to the site.
 LOOK = 1.0
 TIMEOUT = 5.0
-
-# Seconds for which a node may be there without the process of the job. If that has
-# died, the node reports it and the job ends; a node that was started again does not
-# know of the job.
-WITHOUT_JOB = 4.0
 
 
 class Reachability:
@@ -34,37 +30,32 @@ class Reachability:
     grace : float
         Seconds without a connection after which a site is lost. It may come back before
         that, since nodes connect again.
-    job : str
-        Number of the job, which names its processes in the network.
+    registered : callable
+        Reads which registration of each site is valid now, see `read_presence`.
 
     Notes
     -----
     A site that is connected and says nothing is not lost: it computes, or its machine
     is busy. How long that may take is for the study to say. A site whose node is
-    connected while the process of the job is not, for some seconds, was started again,
-    and is lost for this job.
+    registered anew was started again, does not know of the job, and is lost for it. If
+    only the process of the job has died, the node reports that, and NVFLARE ends the
+    job.
     """
 
-    def __init__(self, engine: Any, grace: float, job: str) -> None:
+    def __init__(
+        self,
+        engine: Any,
+        grace: float,
+        registered: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self._engine = engine
         self._grace = grace
-        self._job = job
+        self._registered = registered
         self._lock = threading.Lock()
         # Since when, and whether that was confirmed during the present wait.
         self._since: dict[str, float] = {}
         self._confirmed: set[str] = set()
-        self._jobless: dict[str, float] = {}
-        self._started: set[str] = set()
-
-    def begun(self, site: str) -> None:
-        """Note that the process of the job runs at a site.
-
-        Parameters
-        ----------
-        site : str
-            Name of the site.
-        """
-        self._started.add(site)
+        self._again: set[str] = set()
 
     def away(self) -> set[str]:
         """List sites that have no connection now.
@@ -75,7 +66,7 @@ class Reachability:
             Their names; they may come back.
         """
         with self._lock:
-            return {*self._confirmed, *self._jobless}
+            return {*self._confirmed, *self._again}
 
     def lost(self) -> set[str]:
         """List sites that have had no connection for too long.
@@ -88,8 +79,7 @@ class Reachability:
         now = time.monotonic()
         with self._lock:
             gone = {s for s in self._confirmed if now - self._since[s] >= self._grace}
-            again = {s for s, t in self._jobless.items() if now - t >= WITHOUT_JOB}
-            return gone | again
+            return gone | self._again
 
     def heard(self, sites: Iterable[str]) -> None:
         """Note sites that have answered.
@@ -103,7 +93,6 @@ class Reachability:
             for site in sites:
                 self._since.pop(site, None)
                 self._confirmed.discard(site)
-                self._jobless.pop(site, None)
 
     @contextmanager
     def watched(self, sites: Callable[[], tuple[str, ...]]) -> Iterator[None]:
@@ -122,7 +111,6 @@ class Reachability:
         over = threading.Event()
         with self._lock:
             self._confirmed.clear()
-            self._jobless.clear()
 
         def watch() -> None:
             while not over.wait(LOOK):
@@ -144,22 +132,24 @@ class Reachability:
         sites : tuple of str
             Who is asked.
         """
-        nodes = {
-            client.name: client.get_fqcn()
+        clients = {
+            client.name: client
             for client in self._engine.get_clients()
             if client.name in sites
         }
-        if not nodes:
+        if not clients:
             return
-        jobs = {
-            site: FQCN.join([node, self._job])
-            for site, node in nodes.items()
-            if site in self._started
+        registered = self._registered()
+        again = {
+            site
+            for site, client in clients.items()
+            if site in registered and registered[site] != digest_of(client.token)
         }
+        nodes = {site: client.get_fqcn() for site, client in clients.items()}
         replies = self._engine.get_cell().core_cell.broadcast_request(
             channel=CHANNEL,
             topic=ECHO,
-            targets=[*nodes.values(), *jobs.values()],
+            targets=list(nodes.values()),
             request=Message(),
             timeout=TIMEOUT,
             optional=True,
@@ -167,19 +157,13 @@ class Reachability:
         gone = {
             site for site, node in nodes.items() if _is_unreachable(replies.get(node))
         }
-        jobless = {
-            site for site, one in jobs.items() if _is_unreachable(replies.get(one))
-        }
-        self.heard(set(sites).difference(gone, jobless))
+        self.heard(set(sites).difference(gone))
         now = time.monotonic()
         with self._lock:
+            self._again |= again
             for site in gone:
                 self._since.setdefault(site, now)
                 self._confirmed.add(site)
-                self._jobless.pop(site, None)
-            for site in jobless - gone:
-                self._confirmed.discard(site)
-                self._jobless.setdefault(site, now)
 
 
 def _is_unreachable(reply: Message | None) -> bool:

@@ -57,9 +57,10 @@ def watch_the_door(server: Path) -> None:
 if __name__ == "__main__":
     version_check()
     arguments = parse_arguments()
-    watch_the_door(Path(arguments.workspace))
+    folder = Path(arguments.workspace)
+    watch_the_door(folder)
     let_nobody_in_twice()
-    call_the_roll()
+    call_the_roll(folder)
     sys.exit(
         MainProcessMonitor.run(
             main_func=main, run_dir=arguments.workspace, args=arguments
