@@ -318,3 +318,13 @@ def test_rows_that_do_not_fit_in_memory_give_the_same_result(
     assert result.selected == expected.selected
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     assert result.n_rows == expected.n_rows == len(rows)
+
+
+def test_a_column_of_the_study_is_not_suggested_for_another(tmp_path: Path) -> None:
+    rows = simulate_rows().rename(columns={"x1": "x_one"})
+    columns = {name: {"type": "number"} for name in ("x0", "x1", "x2", "x3")}
+    files = Files(tmp_path, rows, columns=columns)
+    with pytest.raises(CheckError, match="column 'x1' is not in the data") as caught:
+        open_site(files.site_file("north"), rehearsal=True)
+    for name in ("x0", "x2", "x3"):
+        assert f"if it is '{name}'" not in str(caught.value)
