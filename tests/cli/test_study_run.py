@@ -94,7 +94,7 @@ def test_coordinator_that_does_not_run(
 def test_nothing_was_submitted(files: Files, folder: Path, command: str) -> None:
     done = run("study", command, files.study_file, "--folder", folder)
     assert done.exit_code == 2
-    assert "nothing has been submitted" in done.stderr
+    assert "was not submitted from" in done.stderr
 
 
 def test_a_round_that_was_not_begun_is_not_voided(files: Files, folder: Path) -> None:
@@ -187,15 +187,14 @@ def test_missing_extra_is_named(
     assert "fedsdr[federation]" in done.stderr
 
 
-def test_another_study_is_not_submitted(files: Files, folder: Path) -> None:
+def test_a_study_of_other_sites_is_not_submitted(files: Files, folder: Path) -> None:
     place = find_place(files.study_file, folder)
-    own = read_study(files.study_file).digest
+    own = read_study(files.study_file).sites.digest
     assert place.served() is None
     with place.serving("0" * 64):
         done = run("study", "submit", files.study_file, "--folder", folder)
         assert done.exit_code == 2
-        assert "was started for another study than" in done.stderr
-        assert f"--folder {folder}" in done.stderr
+        assert "was started for other sites" in done.stderr
         with pytest.raises(InputError, match="runs already"), place.serving(own):
             pass
     assert place.served() is None
@@ -209,7 +208,7 @@ def test_submit_waits_for_a_node_that_is_being_started(
     monkeypatch.setenv(PATIENCE_VARIABLE, "3")
     place = find_place(files.study_file, folder)
     begin = time.monotonic()
-    with place.serving(read_study(files.study_file).digest):
+    with place.serving(read_study(files.study_file).sites.digest):
         done = run("study", "submit", files.study_file, "--folder", folder)
     assert time.monotonic() - begin >= 3.0
     assert done.exit_code == 1

@@ -12,6 +12,7 @@ from tests.e2e.hosts import Process
 from tests.study.consortia import NAMES, Files
 from typer.testing import Result
 
+from fedsdr.cli.nodes import find_place
 from fedsdr.transports.nvflare.ports import free_port
 
 
@@ -28,7 +29,7 @@ class Office:
     @property
     def state(self) -> Path:
         """Folder of finished sums."""
-        return self.folder / "state"
+        return find_place(self.files.study_file, self.folder).state
 
     def run(self, *words: object) -> Result:
         """Run a command until it ends."""

@@ -16,6 +16,8 @@ from tests.e2e.offices import Office, count_text, open_office, wait_until
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows, write_toml
 
 from fedsdr.result import Result
+from fedsdr.study import read_study
+from fedsdr.study.verification import are_equal
 
 pytestmark = [
     pytest.mark.e2e,
@@ -57,13 +59,22 @@ def test_a_second_process_of_a_site_is_refused(office: Office, tmp_path: Path) -
     assert "west" in office.study("status").end().stdout
 
 
-def test_another_study_is_refused(office: Office) -> None:
-    other = office.files.coordinator / "study2.toml"
-    write_toml(other, {**office.files.study, "name": "second", "purpose": "other"})
-    done = office.run("study", "submit", other)
-    assert done.exit_code == 2
-    assert "was started for another study than" in done.stderr
-    assert not (office.state / "result.json").exists()
+def other_study(office: Office) -> Path:
+    """Write a second study of the same sites, with other columns."""
+    path = office.files.coordinator / "study2.toml"
+    columns = {f"x{j}": {"type": "number"} for j in (0, 2, 3, 4)}
+    table = {**office.files.study, "name": "second", "columns": columns}
+    return write_toml(path, table)
+
+
+def test_a_study_that_nobody_has_accepted_is_refused(office: Office) -> None:
+    """The node used to send the study that it was started with, once more."""
+    done = office.run("study", "submit", other_study(office))
+    assert done.exit_code == 4, done.output
+    for name in NAMES:
+        assert f"{name} refuses, since the study.toml that it has" in done.stderr
+        assert not (office.files.root / name / "result.json").exists()
+        assert office.files.ledger(name).entries() == ()
 
 
 def test_an_edited_study_file_is_named(office: Office) -> None:
@@ -114,12 +125,25 @@ def test_a_site_that_is_started_again_is_in_the_result(
         assert (office.files.root / name / "result.json").exists()
 
 
-def test_the_result_of_another_study_is_not_fetched(office: Office) -> None:
-    other = office.files.coordinator / "study2.toml"
+def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
+    other = other_study(office)
+    for name, site in office.sites.items():
+        sent = site.with_name("sent.toml")
+        sent.write_bytes(other.read_bytes())
+        done = office.run("site", "accept", site, sent)
+        assert done.exit_code == 0, done.output
+        assert read_study(other).digest in done.stdout
+        assert office.joined[name].process.poll() is None
+    done = office.run("study", "submit", other)
+    assert done.exit_code == 0, done.output
     target = office.files.coordinator / "fetched.json"
-    done = office.run("study", "fetch", other, "--out", target)
-    assert done.exit_code == 2
-    assert "is not that of the study" in done.stderr
-    assert not target.exists()
+    assert office.run("study", "fetch", other, "--out", target).exit_code == 0
+    result = Result.from_json(target)
+    assert result.feature_names == ("x0", "x2", "x3", "x4")
+    digest = read_study(other).digest
+    for name in NAMES:
+        there = office.files.root / name / "studies" / f"{digest}.result.json"
+        assert are_equal(Result.from_json(there), result)
+    # The first study has kept its own result.
     assert office.study("fetch", "--out", target).end().exit_code == 0
-    assert target.exists()
+    assert len(Result.from_json(target).feature_names) == 6

@@ -56,9 +56,20 @@ class Place:
         return Kits(self.folder / "kits")
 
     @property
-    def state(self) -> Path:
-        """Folder of finished rounds, progress and result."""
+    def first(self) -> Path:
+        """Folder of orders, and of the first study that the node conducts."""
         return self.folder / "state"
+
+    @property
+    def state(self) -> Path:
+        """Folder of finished rounds, progress and result of this study."""
+        from fedsdr.study import read_study
+        from fedsdr.study.conducting import read_claim
+
+        digest = read_study(self.study_file).digest
+        if read_claim(self.first) in (None, digest):
+            return self.first
+        return self.folder / "studies" / digest[:16]
 
     @property
     def log(self) -> Path:
@@ -73,8 +84,8 @@ class Place:
         return shlex.join(words)
 
     @contextmanager
-    def serving(self, digest: str) -> Iterator[None]:
-        """Note which study the node is started for, while it runs."""
+    def serving(self, sites: str) -> Iterator[None]:
+        """Note for which sites, by their digest, the node is started while it runs."""
         with ExitStack() as stack:
             try:
                 lock = stack.enter_context(locked(self._serving, wait=False))
@@ -84,11 +95,11 @@ class Place:
                     "with Ctrl-C where it was started"
                 ) from None
             lock.truncate(0)
-            lock.write(digest.encode("ascii"))
+            lock.write(sites.encode("ascii"))
             yield
 
     def served(self) -> str | None:
-        """Return the digest of the study that the node was started for, if it runs."""
+        """Return the digest of the sites that the node was started for, if it runs."""
         try:
             with locked(self._serving, exclusive=False, wait=False):
                 return None
@@ -104,17 +115,17 @@ class Place:
     def read_job(self) -> str:
         """Read the identifier of the last job."""
         try:
-            return (self.folder / "job").read_text().strip()
+            return (self.state / "job").read_text().strip()
         except FileNotFoundError:
             raise InputError(
-                f"nothing has been submitted from {self.folder}: run "
+                f"{self.study_file} was not submitted from {self.folder}: run "
                 f"{self.command('submit')}"
             ) from None
 
     def write_job(self, job: str) -> None:
         """Write the identifier of a job."""
-        with explained(f"cannot write {self.folder / 'job'}"):
-            write_atomically(self.folder / "job", f"{job}\n")
+        with explained(f"cannot write {self.state / 'job'}"):
+            write_atomically(self.state / "job", f"{job}\n")
 
 
 def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:

@@ -3,6 +3,7 @@
 import typer
 
 from fedsdr.cli.certificate_request import request
+from fedsdr.cli.site_accept import accept
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
@@ -21,6 +22,7 @@ app.command()(init)
 app.command()(check)
 app.command()(request)
 app.command()(join)
+app.command()(accept)
 app.command()(void)
 app.add_typer(peers_app, name="peers")
 app.add_typer(ledger_app, name="ledger")

@@ -75,14 +75,14 @@ def start(*, file: StudyArgument, folder: FolderOption = None) -> None:
         from fedsdr.transports.nvflare.node_settings import STUDY_FILE, STUDY_FOLDER
         from fedsdr.transports.nvflare.processes import nodes_together
 
-        digest = read_study(file).digest
+        sites = read_study(file).sites.digest
         place = find_place(file, folder)
         variables = {
             STUDY_FILE: str(file.resolve()),
-            STUDY_FOLDER: str(place.state.resolve()),
+            STUDY_FOLDER: str(place.first.resolve()),
         }
         try:
-            with place.serving(digest), nodes_together() as nodes:
+            with place.serving(sites), nodes_together() as nodes:
                 server = place.kits.server
                 nodes.start(launch_server(server), variables, log=place.log)
                 nodes.wait_for_server(server)

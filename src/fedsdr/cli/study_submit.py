@@ -116,7 +116,9 @@ class _Run:
                     raise InputError(
                         f"the study is running: see {place.command('status')}"
                     )
-                Order(study.digest, self.without).save(place.state)
+                state = place.state
+                order = Order(study.digest, self.file, state, self.without)
+                order.save(place.first)
                 tried = 0
                 while True:
                     tried += 1
@@ -195,11 +197,11 @@ def _choose(
 
 def _check_served(place: Place, study: "StudyFile") -> None:
     served = place.served()
-    if served not in (None, study.digest):
+    if served not in (None, study.sites.digest):
         raise InputError(
-            f"the coordinator's node of {place.folder} was started for another study "
-            f"than {place.study_file}, and would send that one: stop it there with "
-            f"Ctrl-C, and run {place.command('start')}"
+            f"the coordinator's node of {place.folder} was started for other sites, or "
+            f"other keys of them, than {place.study_file} has: provision that study in "
+            "a folder of its own"
         )
 
 

@@ -254,20 +254,38 @@ class _Desk:
     def _claim(self) -> None:
         """Refuse a folder that holds the sums of another study."""
         path = self._folder / CLAIM
-        if not path.exists():
+        claimed = read_claim(self._folder)
+        if claimed is None:
             claim = {"name": self.study.name, "digest": self.study.digest}
             with explained(f"cannot write {path}"):
                 write_atomically(path, json.dumps(claim) + "\n")
-            return
-        try:
-            digest = json.loads(path.read_text(encoding="utf-8"))["digest"]
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{path} is damaged: use another folder") from error
-        if digest != self.study.digest:
+        elif claimed != self.study.digest:
             raise InputError(
                 f"{self._folder} belongs to another study, or to this one before its "
                 "file was changed: use another folder"
             )
+
+
+def read_claim(folder: Path) -> str | None:
+    """Read which study a folder of finished sums belongs to.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder at the coordinator.
+
+    Returns
+    -------
+    str or None
+        Digest of the study; None if nobody has claimed the folder.
+    """
+    path = folder / CLAIM
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["digest"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is damaged: use another folder") from error
 
 
 def _plain(step: Step) -> dict[str, Any]:

@@ -6,23 +6,30 @@ from pathlib import Path
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.study.study_file import read_study
 
 ORDER = "order.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The last order, in the coordinator's own folder.
+    """The last order, in the coordinator's own folder: it never comes with a job.
 
     Parameters
     ----------
     study : str
         Digest of the study that was submitted.
+    file : Path
+        Its study file.
+    folder : Path
+        Where its finished sums are kept.
     without : tuple of str, default=()
         Sites that are left out by choice.
     """
 
     study: str
+    file: Path
+    folder: Path
     without: tuple[str, ...] = ()
 
     def save(self, folder: Path) -> None:
@@ -31,26 +38,23 @@ class Order:
         Parameters
         ----------
         folder : Path
-            Folder of the study at the coordinator; made if it does not exist.
+            Folder of the coordinator's node; made if it does not exist.
         """
+        content = {
+            "study": self.study,
+            "file": str(self.file.resolve()),
+            "folder": str(self.folder.resolve()),
+            "without": list(self.without),
+        }
         with explained(f"cannot write {folder / ORDER}"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            content = {"study": self.study, "without": list(self.without)}
             write_atomically(folder / ORDER, json.dumps(content) + "\n")
 
-    def check(self, digest: str) -> None:
-        """Refuse to conduct another study than the one that was ordered.
-
-        Parameters
-        ----------
-        digest : str
-            Digest of the study that the node was started with.
-        """
-        if self.study != digest:
+    def check(self) -> None:
+        """Refuse a study file that was changed since it was submitted."""
+        if read_study(self.file).digest != self.study:
             raise InputError(
-                "the study that was submitted is not the one that the coordinator's "
-                "node was started with: stop the node, and start it with the file "
-                "that you want to run"
+                f"{self.file} is not the study that was submitted: submit it again"
             )
 
 
@@ -60,7 +64,7 @@ def read_order(folder: Path) -> Order | None:
     Parameters
     ----------
     folder : Path
-        Folder of the study at the coordinator.
+        Folder of the coordinator's node.
 
     Returns
     -------
@@ -69,7 +73,12 @@ def read_order(folder: Path) -> Order | None:
     """
     try:
         content = json.loads((folder / ORDER).read_text(encoding="utf-8"))
-        return Order(str(content["study"]), tuple(map(str, content["without"])))
+        return Order(
+            str(content["study"]),
+            Path(content["file"]),
+            Path(content["folder"]),
+            tuple(map(str, content["without"])),
+        )
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -98,6 +98,11 @@ class Sites(BaseModel):
                 )
         return self
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names and keys, in hexadecimal: who takes part."""
+        return hashlib.sha256(canonical(dict(self.roster))).hexdigest()
+
     def needed(self, sites: Iterable[str]) -> frozenset[str]:
         """Return the sites without which the study does not begin.
 

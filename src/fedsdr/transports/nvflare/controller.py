@@ -12,6 +12,7 @@ from nvflare.apis.shareable import Shareable
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.exchange import Exchange, IncompleteError
 from fedsdr.protocols.lost_sites import SILENT
+from fedsdr.study.order_file import read_order
 from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
 from fedsdr.transports.nvflare.node_settings import (
     RESULT_FILE,
@@ -41,7 +42,8 @@ class StudyController(Controller):
     -----
     It takes no arguments, since those would come with the job. The variables
     ``FEDSDR_STUDY_FILE`` and ``FEDSDR_STUDY_FOLDER`` of the node's environment name the
-    study's file and the folder where finished rounds are kept. A study that was
+    study's file and the folder where finished rounds are kept; an order in that folder
+    may name another study of the same sites. A study that was
     interrupted goes on when a new job arrives: what is in the folder is not asked for
     again.
     """
@@ -94,7 +96,13 @@ class StudyController(Controller):
         """
         del client, task_name, client_task_id, result, fl_ctx
 
-    def conduct(self, study_file: Path, exchange: Exchange, folder: Path) -> None:
+    def conduct(
+        self,
+        study_file: Path,
+        exchange: Exchange,
+        folder: Path,
+        without: tuple[str, ...] = (),
+    ) -> None:
         """Conduct the study.
 
         Parameters
@@ -105,14 +113,12 @@ class StudyController(Controller):
             Reaches the sites.
         folder : Path
             For finished rounds and the result.
+        without : tuple of str, default=()
+            Sites that are left out by choice.
         """
-        from fedsdr.study import conduct, read_study
-        from fedsdr.study.order_file import Order, read_order
+        from fedsdr.study import conduct
 
-        digest = read_study(study_file).digest
-        order = read_order(folder) or Order(digest)
-        order.check(digest)
-        conduct(study_file, exchange, folder, without=order.without)
+        conduct(study_file, exchange, folder, without=without)
 
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Conduct the study and leave its result with the job: NVFLARE calls this.
@@ -128,9 +134,16 @@ class StudyController(Controller):
         try:
             study_file, folder = own_files()
             end_with_parent()
+            order = read_order(folder)
+            without: tuple[str, ...] = ()
+            if order is not None:
+                study_file, folder, without = order.file, order.folder, order.without
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             progress = NodeProgress(folder)
+            if order is not None:
+                order.check()
             exchange = TaskExchange(self, fl_ctx, abort_signal, progress)
-            self.conduct(study_file, exchange, folder)
+            self.conduct(study_file, exchange, folder, without)
             self._hand_over(folder / RESULT_FILE, fl_ctx)
             progress.end(FINISHED)
         except Exception as error:

@@ -33,9 +33,10 @@ class SiteExecutor(Executor):
     def __init__(self) -> None:
         super().__init__()
         self._party: Party | None = None
+        self._study = ""
 
     def open_party(self) -> Party:
-        """Open the site.
+        """Open the site, for the study that the coordinator has named.
 
         Returns
         -------
@@ -48,7 +49,7 @@ class SiteExecutor(Executor):
         if path is None:
             raise InputError(f"{SITE_FILE} is not set: start the site with site join")
         end_with_parent()
-        return open_site(Path(path))
+        return open_site(Path(path), digest=self._study)
 
     def execute(
         self,
@@ -81,6 +82,9 @@ class SiteExecutor(Executor):
         name = "a message"
         try:
             name, payload = read_request(shareable)
+            named = payload.get("study", self._study)
+            if isinstance(named, str) and named != self._study:
+                self._study, self._party = named, None
             if self._party is None:
                 self._party = self.open_party()
             return pack_reply(encode(self._party.handle(name, payload)))
