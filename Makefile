@@ -20,7 +20,7 @@ NODE_WORKERS ?= $(CORES)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
 	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
-	bench-columns bench-fits bench-growth bench-privacy designs alarms dist walk reproduce clean
+	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms dist walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -85,6 +85,9 @@ bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
+
+bench-wide-federation: $(VENV)/.dev ## bytes of studies of many columns over nodes
+	$(BIN)/python -m benchmarks.wide_federation $(ARGS)
 
 bench-scale: $(VENV)/.dev ## studies of many sites
 	$(BIN)/python -m benchmarks.scale $(ARGS)

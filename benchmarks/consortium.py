@@ -10,6 +10,8 @@ import pandas as pd
 
 from fedsdr.secure_sum import Identity
 from fedsdr.simulate import Simulation
+from fedsdr.study.site_file import read_site
+from fedsdr.study.stewardship import accept_partners, begin_ledger
 
 PURPOSE = "To measure the cost of a study."
 
@@ -23,9 +25,15 @@ class Consortium:
         Folder to create.
     data : Simulation
         Rows of all sites.
+    policy : str, default=""
+        Rules of every site that differ from the default, as lines of TOML.
+    model : str, default=""
+        Parameters of the fit that differ from the default, as lines of TOML.
     """
 
-    def __init__(self, root: Path, data: Simulation) -> None:
+    def __init__(
+        self, root: Path, data: Simulation, policy: str = "", model: str = ""
+    ) -> None:
         self.root, self.data = root, data
         self.names = [f"site-{number:03d}" for number in np.unique(data.sites)]
         self.columns = [f"x{j}" for j in range(data.X.shape[1])]
@@ -33,6 +41,7 @@ class Consortium:
         study = write_study(
             self.columns, {name: own.public.hex() for name, own in identities.items()}
         )
+        study += f"\n[model]\n{model}\n" if model else ""
         (root / "coordinator").mkdir(parents=True)
         self.study_file = root / "coordinator" / "study.toml"
         self.study_file.write_text(study)
@@ -43,8 +52,12 @@ class Consortium:
             (folder / "study.toml").write_text(study)
             (folder / "site.toml").write_text(
                 f'name = "{name}"\n[data]\nkind = "parquet"\npath = "rows.parquet"\n'
+                + (f"[policy]\n{policy}\n" if policy else "")
             )
             self._write_rows(number, folder / "rows.parquet")
+            site = read_site(folder / "site.toml")
+            begin_ledger(site)
+            accept_partners(site)
 
     @property
     def site_files(self) -> dict[str, Path]:

@@ -5,9 +5,13 @@ describes the measurements. An interrupted run continues where it stopped.
 """
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
 import numpy as np
@@ -44,8 +48,12 @@ def main() -> None:
     """Measure what is not in the results yet, then print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
-    parser.add_argument("--only", default="", help="sizes, dense, lasso, genes, blocks")
+    parser.add_argument("--only", default="", help="sizes, dense, lasso, genes, ...")
+    parser.add_argument("--rows", type=Path, help="fit the rows of a file, and no more")
     options = parser.parse_args()
+    if options.rows:
+        print(json.dumps(fit_file(options.rows)))
+        return
     ledger = Ledger(
         RESULTS / "fits.csv", fresh=options.fresh, key=KEY, source="src/fedsdr"
     )
@@ -53,6 +61,9 @@ def main() -> None:
         if options.only in ("", "sizes"):
             for size in SIZES:
                 ledger.measure(key_of("sizes", "linear", *size), time_fit(*size))
+        if options.only in ("", "memory"):
+            size = SIZES[-1]
+            ledger.measure(key_of("memory", "linear", *size), measure_memory(*size))
         if options.only in ("", "dense"):
             for size in DENSE:
                 ledger.measure(key_of("dense", "linear", *size), time_dense(*size))
@@ -128,6 +139,30 @@ def time_fit(n: int, d: int, m: int) -> object:
     return run
 
 
+def measure_memory(n: int, d: int, m: int) -> object:
+    """Fit rows of a file in a process of its own, whose memory is that of the fit."""
+
+    def run() -> Row:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.npz"
+            X, y, sites = simulate(n, d, m)
+            np.savez(path, X=X, y=y, sites=sites)
+            del X
+            command = [sys.executable, "-m", "benchmarks.fits", "--rows", str(path)]
+            told = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(told.stdout)
+
+    return run
+
+
+def fit_file(path: Path) -> Row:
+    """Fit the rows of a file."""
+    with np.load(path) as held:
+        X, y, sites = held["X"], held["y"], held["sites"]
+    with threadpool_limits(limits=1):
+        return fitted(X, y, sites)
+
+
 def time_dense(n: int, d: int, m: int) -> object:
     """Compare a fit from all pairs of columns with one from columns."""
 
@@ -201,7 +236,8 @@ def write_table(ledger: Ledger, path: Path) -> str:
             "50 penalties), over ours. `certified`: variables among which the gap is "
             "within the tolerance, 1e-6, or 1e-3 where there are at most 300 rows. "
             "`megabytes`: what a site adds, at eight bytes a number. `peak_gb`: "
-            "largest memory of the process so far, simulating included."
+            "largest memory of the process so far, simulating included; for memory, "
+            "of a process that reads X from a file and fits it."
         ),
         "",
         f"| {' | '.join(columns)} |",

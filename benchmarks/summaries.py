@@ -79,7 +79,7 @@ def from_file(key: Row, folder: str) -> Row:
 
     def sums() -> None:
         reader = RowReader(open_file(path), names, "y", batch_rows(FILE_COLUMNS + 1))
-        StreamedRows(reader, np.random.default_rng(0)).summarize_parts(terms)
+        list(StreamedRows(reader, np.random.default_rng(0)).summarize_parts(terms))
 
     return compare(lambda: plain_read(path), sums, rounds=3)
 

@@ -23,7 +23,7 @@ def rng() -> np.random.Generator:
 def _folder_from(variable: str) -> Path:
     folder = os.environ.get(variable)
     if not folder:
-        pytest.skip(f"{variable} does not name a folder of reference files")
+        pytest.skip(f"{variable} does not name a folder")
     return Path(folder)
 
 

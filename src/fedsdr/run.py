@@ -3,6 +3,7 @@
 import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -513,12 +514,16 @@ def provenance() -> dict[str, str]:
     dict
         Versions and time.
     """
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"created": created, **_versions()}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    # Looked up in files, which takes as long as a small fit.
     packages = ("fedsdr", "numpy", "scipy", "scikit-learn")
-    return {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
+    found = {name: version(name) for name in packages}
+    return {"python": platform.python_version(), **found}
 
 
 def _agree_on_settings(

@@ -247,10 +247,10 @@ def test_degenerate_sites_and_classes_are_refused_alike(rng) -> None:
     X = rng.normal(size=(9, 3))
     for rows in twins(X, np.ones(9), 4):
         with pytest.raises(SiteError, match="'north' has a constant y"):
-            rows.summarize_parts(Terms(3, strict=True))
+            list(rows.summarize_parts(Terms(3, strict=True)))
     for rows in twins(X, np.array(list("abcabcabc")), 4):
         with pytest.raises(InputError, match="numeric y"):
-            rows.summarize_parts(Terms(3))
+            list(rows.summarize_parts(Terms(3)))
 
 
 # --- a study --------------------------------------------------------------------------

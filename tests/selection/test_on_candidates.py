@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsdr.selection.wide as wide_module
-from fedsdr import FedSSIR
+from fedsdr import FedSSIR, datasets
 from fedsdr.exceptions import ConvergenceWarning, InputError, WeakSignalWarning
 from fedsdr.method import MOST_DENSE, N_CANDIDATES, Method, Variables
 from fedsdr.metrics import subspace_distance
@@ -87,6 +87,32 @@ def test_the_six_settings_have_the_selection_of_all_pairs(
         assert columns.penalty_ == pytest.approx(dense.penalty_, rel=1e-6)
         objective = dense.result_.objective
         assert columns.result_.objective == pytest.approx(objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        datasets.load_communities,
+        datasets.load_credit_default,
+        datasets.load_heart_disease,
+        datasets.load_wine_quality,
+    ],
+)
+@pytest.mark.usefixtures("data_folder")
+def test_public_data_have_the_selection_of_all_pairs(load: Any) -> None:
+    found = load()
+    complete = found.X.notna().all(axis=1) & found.y.notna()
+    X, y = found.X[complete].to_numpy(float)[:3000], found.y[complete][:3000]
+    sites, given = np.arange(len(y)) % 3, {"max_seconds": PATIENT}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dense = FedSSIR(dense_limit=ALL, **given).fit(X, y.to_numpy(), sites=sites)
+        columns = FedSSIR(dense_limit=0, **given).fit(X, y.to_numpy(), sites=sites)
+    assert dense.result_.converged
+    assert columns.result_.converged
+    assert columns.n_directions_ == dense.n_directions_
+    np.testing.assert_array_equal(columns.support_, dense.support_)
+    assert subspace_distance(columns.directions_, dense.directions_) < 1e-6
 
 
 def test_nothing_of_the_size_of_all_pairs_is_asked_for() -> None:

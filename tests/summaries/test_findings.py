@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedsdr.summaries.column_checks import shapes_of_columns, squares_of_columns
+from fedsdr.summaries.column_checks import BesideDirections, shapes_of_columns
 from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.site_agreement import direction_use, other_units
 
@@ -54,14 +54,9 @@ def squares_at(
     """Compute the sums from two batches, each over its standard error."""
     centred = x - x.mean(axis=0)
     functions = rank_polynomials(np.argsort(np.argsort(y)))[:, :2] * np.sqrt(len(y))
-    sums = squares_of_columns(
-        lambda: [centred[:cut], centred[cut:]],
-        centred @ direction[:, None],
-        functions,
-    )
-    whole = squares_of_columns(
-        lambda: [centred], centred @ direction[:, None], functions
-    )
+    beside = BesideDirections(centred @ direction[:, None], functions)
+    sums = beside.squares(lambda: [centred[:cut], centred[cut:]], x.shape[1])
+    whole = beside.squares(lambda: [centred], x.shape[1])
     np.testing.assert_allclose(sums, whole, rtol=1e-9, atol=1e-9)
     return sums[:2] / np.sqrt(np.where(sums[2:] > 0, sums[2:], np.inf))
 

@@ -148,7 +148,7 @@ def count_squares(squares: Matrix) -> int:
     Parameters
     ----------
     squares : ndarray of shape (4, n_features)
-        Sum over the sites of `squares_of_columns`.
+        Sum over the sites of `BesideDirections.squares`.
 
     Returns
     -------

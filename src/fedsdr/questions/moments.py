@@ -72,7 +72,7 @@ class MomentsOf(Question[MomentSums]):
         """
         rows.warn_if_far(self.settings.powers)
         self.settings.apply(rows, self.terms)
-        summaries = rows.summarize_parts(self.terms)
+        summaries = list(rows.summarize_parts(self.terms))
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
         if votes.size and total.between.any():

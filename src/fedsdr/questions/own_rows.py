@@ -75,7 +75,8 @@ class RowsOf(Question[JoinedRows]):
         self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         parts = list(rows.batches(self.columns, self.scale, functions))
-        piece = np.vstack([own for own, _ in parts])
+        # Rows in memory come in one part, which need not be copied.
+        piece = parts[0][0] if len(parts) == 1 else np.vstack([own for own, _ in parts])
         if not parts[0][1].size:
             return JoinedRows([piece], [])
         return JoinedRows([piece], [piece.T @ np.vstack([one for _, one in parts])])

@@ -1,8 +1,6 @@
 """Whether sites agree with the directions that were found, and what they notice."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +13,9 @@ from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.column_checks import (
     N_FUNCTIONS,
+    BesideDirections,
     leading_functions,
     shapes_of_columns,
-    squares_of_columns,
 )
 from fedsdr.summaries.profile import response_functions
 from fedsdr.summaries.site_agreement import (
@@ -49,11 +47,6 @@ NOTICED = (
         "check its columns and its response, or fit it apart",
     ),
 )
-
-
-def _batches(rows: Rows, columns: NDArray[np.intp], scale: Vector) -> Iterator[Matrix]:
-    """Read some columns once."""
-    return (own for own, _ in rows.batches(columns, scale))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +123,7 @@ class AgreementOf(Question[Findings]):
                     self.expected,
                 )
         variances = rows.variances()
-        skewness, errors = self._shapes(rows, variances)
+        (skewness, errors), squares = self._look_at_columns(rows, weights, variances)
         n_units = other_units(variances, errors, self.variances)
         found = {**view.codes, "UNITS": n_units > 0}
         for code, problem, remedy in NOTICED:
@@ -141,35 +134,31 @@ class AgreementOf(Question[Findings]):
             np.array([float(found[code]) for code in CODES]),
             view.use,
             rows.n_rows * skewness,
-            self._squares(rows, weights),
+            squares,
         )
 
-    def _shapes(self, rows: Rows, variances: Vector) -> tuple[Vector, Vector]:
-        """Compute skewness, and how well variances are known, of all columns."""
+    def _look_at_columns(
+        self, rows: Rows, weights: Weights, variances: Vector
+    ) -> tuple[Matrix, Matrix]:
+        """Compute skewness and errors of variances, and squares beside directions."""
+        shapes = np.zeros((2, self.terms.n_features))
+        squares = np.zeros((2 * N_FUNCTIONS, self.terms.n_features))
         scale = np.sqrt(np.where(variances > 0.0, variances, 1.0))
-        found = np.empty((2, len(scale)))
-        for columns in rows.column_parts():
-            batches = rows.batches(columns, scale[columns])
-            found[:, columns] = shapes_of_columns(
-                (own for own, _ in batches), columns.size
-            )
-        return found[0], found[1]
-
-    def _squares(self, rows: Rows, weights: Weights) -> Matrix:
-        """Compare functions of y with squares of all columns, beyond directions."""
-        found = np.zeros((2 * N_FUNCTIONS, self.terms.n_features))
-        functions = leading_functions(weights)
-        if functions is None:
-            return found
-        ones = np.ones(self.terms.n_features)
+        functions, beside = leading_functions(weights), None
         with np.errstate(all="ignore"):
-            selected = rows.batches(self.columns, self.scale)
-            reduced = np.concatenate([own @ self.expected.basis for own, _ in selected])
-            for columns in rows.column_parts():
-                found[:, columns] = squares_of_columns(
-                    partial(_batches, rows, columns, ones[columns]), reduced, functions
-                )
-        return found if np.isfinite(found).all() else np.zeros_like(found)
+            # A request may hold scales and directions of any size.
+            if functions is not None:
+                selected = rows.batches(self.columns, self.scale)
+                values = [own @ self.expected.basis for own, _ in selected]
+                beside = BesideDirections(np.concatenate(values), functions)
+            for own in rows.column_parts():
+                read = rows.repeated(own, scale[own])
+                shapes[:, own] = shapes_of_columns(read(), own.size)
+                if beside is not None:
+                    squares[:, own] = beside.squares(read, own.size)
+        if not np.isfinite(squares).all():
+            squares = np.zeros_like(squares)
+        return shapes, squares
 
     def pack(self, value: Findings) -> Vector:
         """Write what a site has found as a vector.

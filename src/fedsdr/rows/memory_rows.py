@@ -1,7 +1,7 @@
 """Rows of one site in memory."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,8 @@ class MemoryRows(Rows):
     _powers: Powers | None = field(default=None, init=False, repr=False)
     _unscaled: Any = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
+    _variances: Vector | None = field(default=None, init=False, repr=False)
+    _weights: dict[Any, Weights] = field(default_factory=dict, init=False, repr=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
     _unscored: Any = field(default=None, init=False, repr=False)
 
@@ -180,6 +182,7 @@ class MemoryRows(Rows):
         """
         if same_powers(powers, self._powers):
             return
+        self._variances = None
         held = self._own if self._unscaled is None else self._unscaled
         if powers is None:
             # Gaps are filled in place.
@@ -220,6 +223,7 @@ class MemoryRows(Rows):
             Value for the gaps of each column.
         """
         gaps, own = self._gaps_in(columns), self._own
+        self._variances = None
         own[:, columns] = np.where(gaps, values, own[:, columns])
         if self._scores is not None:
             self.X = self._scores.apply(own)
@@ -235,7 +239,7 @@ class MemoryRows(Rows):
         if scores is self._scores or same_scores(scores, self._scores):
             return
         own = self._own
-        self._scores = scores
+        self._scores, self._variances = scores, None
         if scores is None:
             self.X, self._unscored = own, None
         else:
@@ -326,6 +330,26 @@ class MemoryRows(Rows):
         rows /= scale
         yield centre(rows, out=rows)[0], functions(slice(None))
 
+    def repeated(
+        self, columns: NDArray[np.intp], scale: Vector
+    ) -> Callable[[], Iterable[Matrix]]:
+        """Read some columns several times; here they are copied once.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+
+        Returns
+        -------
+        callable
+            Returns batches of centred and scaled rows, which must not be overwritten.
+        """
+        held = list(super(MemoryRows, self).repeated(columns, scale)())
+        return lambda: held
+
     def variances(self) -> Vector:
         """Compute the variance of every column.
 
@@ -334,8 +358,11 @@ class MemoryRows(Rows):
         ndarray of shape (n_features,)
             Variances about the site's means.
         """
-        squares = column_squares(self.X)
-        return without_rounding(squares / self.n_rows, largest_values(self.X))
+        if self._variances is None:
+            squares = column_squares(self.X) / self.n_rows
+            self._variances = without_rounding(squares, largest_values(self.X))
+            self._variances.flags.writeable = False
+        return self._variances
 
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -394,13 +421,31 @@ class MemoryRows(Rows):
         Weights
             Weights; of form "none" if no kernel can be computed.
         """
-        return weigh(
+        found = weigh(
             self.y,
             kernel=terms.kernel,
             discrete=terms.discrete,
             on_degenerate="raise" if strict else "zero",
             site=self.label,
         )
+        self._weights[terms.kernel, terms.discrete] = found
+        return found
+
+    def weights_again(self, terms: Terms) -> Weights:
+        """Return the weights of all rows, for sums after the moments.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        Weights
+            Weights, computed once, without the warnings that came with the moments.
+        """
+        known = self._weights.get((terms.kernel, terms.discrete))
+        return super(MemoryRows, self).weights_again(terms) if known is None else known
 
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
@@ -434,7 +479,7 @@ class MemoryRows(Rows):
         assert found is not None
         return found
 
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -442,20 +487,19 @@ class MemoryRows(Rows):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
+        Yields
+        ------
+        Summary
             Summaries in the order of `Terms.parts`.
         """
-        found = [summarize(**self._kept(terms, strict=terms.strict))]
+        yield summarize(**self._kept(terms, strict=terms.strict))
         if len(terms.parts) > 1:
-            with warnings.catch_warnings():
+            for kept in self._masks(terms):
                 # All rows have been checked; a fold may be too small.
-                warnings.simplefilter("ignore", SiteWarning)
-                found += [
-                    summarize(**self._kept(terms, kept)) for kept in self._masks(terms)
-                ]
-        return found
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SiteWarning)
+                    found = summarize(**self._kept(terms, kept))
+                yield found
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -264,6 +264,25 @@ class Rows(ABC):
             Values of the functions in these rows.
         """
 
+    def repeated(
+        self, columns: NDArray[np.intp], scale: Vector
+    ) -> Callable[[], Iterable[Matrix]]:
+        """Read some columns several times, see `batches`.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Indices of the columns.
+        scale : ndarray of shape (n_columns,)
+            Divisor of each column.
+
+        Returns
+        -------
+        callable
+            Returns batches of centred and scaled rows, which must not be overwritten.
+        """
+        return lambda: (own for own, _ in self.batches(columns, scale))
+
     def column_parts(self) -> Iterator[NDArray[np.intp]]:
         """Divide the columns into parts that are best looked at together.
 
@@ -356,7 +375,7 @@ class Rows(ABC):
         """
 
     @abstractmethod
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -364,9 +383,9 @@ class Rows(ABC):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
+        Yields
+        ------
+        Summary
             Summaries in the order of `Terms.parts`. All rows together are checked as
             strictly as the terms demand; a part may be too small for a kernel.
         """

@@ -376,7 +376,7 @@ class StreamedRows(Rows):
         part = self._part(terms, kept, strict=strict)
         return summarize_parts(self._stream, [part], memory=self.memory)[0]
 
-    def summarize_parts(self, terms: Terms) -> list[Summary]:
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
 
         Parameters
@@ -384,10 +384,10 @@ class StreamedRows(Rows):
         terms : Terms
             Terms that all parties agreed on.
 
-        Returns
-        -------
-        list of Summary
-            Summaries in the order of `Terms.parts`.
+        Yields
+        ------
+        Summary
+            Summaries in the order of `Terms.parts`, all from the same pass.
         """
         masks = self._masks(terms)
         parts = [self._part(terms, None, strict=terms.strict)]
@@ -395,7 +395,7 @@ class StreamedRows(Rows):
             # All rows together have been checked; a fold may be too small.
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
-        return summarize_parts(self._stream, parts, memory=self.memory)
+        yield from summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
         """Compute the mean of all rows minus the origin."""

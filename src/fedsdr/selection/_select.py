@@ -15,10 +15,7 @@ from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Auto, Bic, Method, Universal, Votes
 from fedsdr.questions import Asking
-from fedsdr.selection.dimension import (
-    add_directions,
-    elect_dimension,
-)
+from fedsdr.selection.dimension import elect_dimension
 from fedsdr.selection.evidence import Evidence, Selection, Table
 from fedsdr.selection.own_weight import (
     choose_own,
@@ -37,6 +34,7 @@ from fedsdr.selection.second_selection import (
     keep_unless_noise,
     select_again,
 )
+from fedsdr.selection.solving import add_directions
 from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
 

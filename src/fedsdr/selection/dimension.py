@@ -10,7 +10,6 @@ from fedsdr.estimation.direction_test import (
     needed_evidence,
 )
 from fedsdr.estimation.directions import leading_directions
-from fedsdr.selection.solving import solve_sums
 from fedsdr.solver import Solution
 from fedsdr.summaries import Summary
 
@@ -89,40 +88,3 @@ def judge_direction(
         rows, squares, size = n - summary.n_sites, summary.freedom_squared, active.size
         return judge_contrast(eigenvalue, rows, squares, k, int(size), d, needed)
     return judge(eigenvalue, floor, q, k, int(active.size), needed)
-
-
-def add_directions(
-    summary: Summary, penalty: float, by_bic: int, max_directions: int, tol: float
-) -> tuple[Solution, tuple[DimensionTest, ...]]:
-    """Add directions while each is more than noise.
-
-    Parameters
-    ----------
-    summary : Summary
-        Sums over all sites, columns on a common scale.
-    penalty : float
-        Penalty of every fit.
-    by_bic : int
-        Choice of `bic_dimension` for the same sums.
-    max_directions : int
-        Largest K considered.
-    tol : float
-        Relative gap of every fit.
-
-    Returns
-    -------
-    solution : Solution
-        Solution of eq2.10 with the chosen K.
-    tests : tuple of DimensionTest
-        One test per direction considered. The first direction is kept even if its test
-        rejects it, because a subspace without directions would be of no use.
-    """
-    chosen = solve_sums(summary, 1, penalty, tol)
-    tests = [judge_direction(summary, chosen, by_bic, FIRST_DOUBT)]
-    for k in range(2, min(max_directions, summary.n_features) + 1):
-        candidate = solve_sums(summary, k, penalty, tol)
-        tests.append(judge_direction(summary, candidate, by_bic))
-        if not tests[-1].accepted:
-            break
-        chosen = candidate
-    return chosen, tuple(tests)

@@ -6,9 +6,9 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.method import Method, Smooth, Universal
-from fedsdr.selection.dimension import FIRST_DOUBT, add_directions, judge_direction
+from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.selection.solving import solve_sums
+from fedsdr.selection.solving import add_directions, solve_sums
 from fedsdr.solver import Solution, penalty_max
 from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary

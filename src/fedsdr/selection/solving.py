@@ -1,10 +1,13 @@
-"""Solve eq2.10 for sums: all pairs of columns, or candidates of many columns."""
+"""Solve eq2.10 for sums: with K given, or adding directions while each is a signal."""
 
 import numpy as np
 
-from fedsdr.solver import Clock, MatrixSource, Solution, penalty_max, solve
+from fedsdr.estimation.direction_test import DimensionTest
+from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
+from fedsdr.solver import Clock, MatrixSource, Problem, Solution, penalty_max
 from fedsdr.solver.from_columns import solve_source
 from fedsdr.solver.problem import dominates
+from fedsdr.solver.working_set import solve_working_set
 from fedsdr.summaries.rank_functions import DECAY
 from fedsdr.summaries.summary import Summary
 
@@ -49,7 +52,8 @@ def solve_sums(
         # With y itself in the place of its rank, a kernel may exceed the covariance.
         plain = rows >= total.n_features or dominates(total.sigma, total.kernel)
     if plain or penalty >= penalty_max(total.kernel):
-        return solve(total.sigma, total.kernel, n_directions, penalty, tol=tol)
+        problem = Problem.checked(total.sigma, total.kernel, n_directions, penalty)
+        return solve_working_set(problem, tol, MAX_ITER, None)
     source = MatrixSource(
         total.sigma, total.kernel, largest=LARGEST, can_write_out=False
     )
@@ -64,3 +68,40 @@ def solve_sums(
         warns=False,
         searches=not total.searched,
     )
+
+
+def add_directions(
+    summary: Summary, penalty: float, by_bic: int, max_directions: int, tol: float
+) -> tuple[Solution, tuple[DimensionTest, ...]]:
+    """Add directions while each is more than noise.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sums over all sites, columns on a common scale.
+    penalty : float
+        Penalty of every fit.
+    by_bic : int
+        Choice of `bic_dimension` for the same sums.
+    max_directions : int
+        Largest K considered.
+    tol : float
+        Relative gap of every fit.
+
+    Returns
+    -------
+    solution : Solution
+        Solution of eq2.10 with the chosen K.
+    tests : tuple of DimensionTest
+        One test per direction considered. The first direction is kept even if its test
+        rejects it, because a subspace without directions would be of no use.
+    """
+    chosen = solve_sums(summary, 1, penalty, tol)
+    tests = [judge_direction(summary, chosen, by_bic, FIRST_DOUBT)]
+    for k in range(2, min(max_directions, summary.n_features) + 1):
+        candidate = solve_sums(summary, k, penalty, tol)
+        tests.append(judge_direction(summary, candidate, by_bic))
+        if not tests[-1].accepted:
+            break
+        chosen = candidate
+    return chosen, tuple(tests)

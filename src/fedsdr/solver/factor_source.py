@@ -106,7 +106,10 @@ def _pieces(rows: Any) -> list[NDArray[np.floating]]:
     is_list = isinstance(rows, list | tuple) and np.ndim(rows[0]) == 2
     listed = rows if is_list else [rows]
     pieces = [np.asarray(piece) for piece in listed]
-    pieces = [p if p.dtype == np.float32 else p.astype(np.float64) for p in pieces]
+    pieces = [
+        piece if piece.dtype == np.float32 else piece.astype(np.float64, copy=False)
+        for piece in pieces
+    ]
     if any(piece.ndim != 2 for piece in pieces):
         raise InputError("rows must be a matrix, or a list of matrices")
     if len({piece.shape[1] for piece in pieces}) != 1:

@@ -8,6 +8,7 @@ threads there are, so that the same rows always give the same digits.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -30,44 +31,76 @@ MANY = 1 << 18
 Found = TypeVar("Found")
 
 
-class SideSums(Protocol):
-    """Further sums that are formed while a block of rows is in the cache."""
+class RowFunctions(Protocol):
+    """Functions of the rows, such as polynomials of the rank of y."""
 
     @property
-    def n_sums(self) -> int:
-        """Number of sums for each column."""
+    def n_functions(self) -> int:
+        """Number of functions."""
 
-    def add(self, place: slice, rows: Matrix, sums: Matrix) -> None:
-        """Add a block.
+    def at(self, place: slice) -> tuple[Any, Any]:
+        """Evaluate the functions in a block of rows.
 
         Parameters
         ----------
         place : slice
             Numbers of the rows.
-        rows : ndarray of shape (n_block, n_features)
-            Centred rows, which must not be overwritten.
-        sums : ndarray of shape (n_sums, n_features)
-            Where to add.
+
+        Returns
+        -------
+        which : slice or ndarray of int
+            Functions that are not zero in all of these rows.
+        values : ndarray or sparse array of shape (n_which, n_block)
+            Their values.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CentredSums:
-    """Sums over rows about their mean.
+    r"""Sums over rows about a given mean; those of other rows can be added.
 
     Parameters
     ----------
-    rest : ndarray of shape (n_features,)
-        Mean of the rows, minus the mean that they were centred on.
-    scatter : ndarray of shape (n_features, n_features)
-        Sum of squares and products about the mean, symmetric to the last bit.
-    sides : list of ndarray
-        Further sums, in the order of the `SideSums`, of rows about the given mean.
+    n_rows : int
+        Number of rows.
+    total : ndarray of shape (n_features,)
+        Sum of the rows.
+    squares : ndarray of shape (n_features, n_features)
+        Sum of squares and products, symmetric to the last bit; without columns if it
+        was not asked for.
+    products : list of ndarray of shape (n_functions, n_features)
+        Sum of the products of the rows with each of the `RowFunctions`.
+
+    Notes
+    -----
+    The given mean carries a rounding error of the size of the column. What is left of
+    it, r, is summed in the same pass, and :math:`n r r'` subtracted: columns with large
+    means lose no digits.
     """
 
-    rest: Vector
-    scatter: Matrix
-    sides: list[Matrix]
+    n_rows: int
+    total: Vector
+    squares: Matrix
+    products: list[Matrix]
+
+    def __add__(self, other: "CentredSums") -> "CentredSums":
+        both = zip(self.products, other.products, strict=True)
+        return CentredSums(
+            self.n_rows + other.n_rows,
+            self.total + other.total,
+            self.squares + other.squares,
+            [mine + theirs for mine, theirs in both],
+        )
+
+    @property
+    def rest(self) -> Vector:
+        """Mean of the rows, minus the mean that they were centred on."""
+        return self.total / self.n_rows
+
+    @property
+    def scatter(self) -> Matrix:
+        """Sum of squares and products about the mean of the rows."""
+        return self.squares - np.outer(self.rest, self.rest) * self.n_rows
 
 
 def block_rows(n_features: int) -> int:
@@ -127,11 +160,17 @@ def column_means(X: Any) -> Vector:
             return np.asarray(np.sum(sums, axis=0))
 
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.sum(in_lanes(X, add), axis=0)) / X.shape[0]
+        return np.asarray(np.sum(list(in_lanes(X, add)), axis=0)) / X.shape[0]
 
 
-def centred_sums(X: Any, mean: Vector, sides: Sequence[SideSums] = ()) -> CentredSums:
-    r"""Compute the scatter of rows, and further sums, in one pass.
+def sum_rows(
+    X: Any,
+    mean: Vector,
+    functions: Sequence[RowFunctions] = (),
+    *,
+    squares: bool = True,
+) -> Iterator[CentredSums]:
+    """Compute squares, products and sums with functions of the rows in one pass.
 
     Parameters
     ----------
@@ -139,71 +178,27 @@ def centred_sums(X: Any, mean: Vector, sides: Sequence[SideSums] = ()) -> Centre
         Rows, float32 or float64; sums are formed in float64.
     mean : ndarray of shape (n_features,)
         Means of the columns, up to rounding.
-    sides : sequence of SideSums, default=()
-        Further sums.
+    functions : sequence of RowFunctions, default=()
+        Functions whose products with the rows are summed.
+    squares : bool, default=True
+        Whether squares and products of the columns are summed.
 
-    Returns
-    -------
+    Yields
+    ------
     CentredSums
-        Sums.
-
-    Notes
-    -----
-    The given mean carries a rounding error of the size of the column. What is left of
-    it, r, is summed in the same pass, and :math:`n r r'` subtracted: columns with large
-    means lose no digits.
+        Sums over the rows of each lane, to be added.
     """
-    scatter, total, *found = side_sums(
-        X, mean, [_Products(X.shape[1]), _Total(), *sides]
-    )
-    rest = total[0] / X.shape[0]
-    scatter -= np.outer(rest, rest) * X.shape[0]
-    return CentredSums(rest, scatter, found)
-
-
-def side_sums(X: Any, mean: Vector, sides: Sequence[SideSums]) -> list[Matrix]:
-    """Compute several sums of rows about a given mean in one pass.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_rows, n_features)
-        Rows, float32 or float64; sums are formed in float64.
-    mean : ndarray of shape (n_features,)
-        What is subtracted from every row.
-    sides : sequence of SideSums
-        Sums.
-
-    Returns
-    -------
-    list of ndarray
-        Sums, in the same order.
-    """
-    n_rows, n_features = X.shape
+    height = sum(one.n_functions for one in functions) + 1
+    height += X.shape[1] if squares else 0
     # All lanes together may hold as many sums as an eighth of X.
-    height = sum(side.n_sums for side in sides)
-    lanes = int(np.clip(n_rows // (8 * max(height, 1)), 1, LANES))
-
-    def add(blocks: Sequence[slice]) -> list[Matrix]:
-        size = blocks[0].stop - blocks[0].start
-        buffer = np.empty((size, n_features), order=_order(X))
-        found = [np.zeros((side.n_sums, n_features)) for side in sides]
-        for own in blocks:
-            rows = buffer[: own.stop - own.start]
-            np.subtract(row_block(X, own), mean, out=rows)
-            for side, sums in zip(sides, found, strict=True):
-                side.add(own, rows, sums)
-        return found
-
-    first, *others = in_lanes(X, add, lanes=lanes)
-    for part in others:
-        for sums, own in zip(first, part, strict=True):
-            sums += own
-    return first
+    lanes = int(np.clip(X.shape[0] // (8 * height), 1, LANES))
+    lane = partial(_sum_lane, X, mean, functions, squares=squares)
+    yield from in_lanes(X, lane, lanes=lanes)
 
 
 def in_lanes(
     X: Any, add: Callable[[Sequence[slice]], Found], lanes: int = LANES
-) -> list[Found]:
+) -> Iterator[Found]:
     """Divide the blocks of rows among lanes, and run these in threads if it pays.
 
     Parameters
@@ -215,9 +210,9 @@ def in_lanes(
     lanes : int, default=8
         Number of lanes, at most.
 
-    Returns
-    -------
-    list
+    Yields
+    ------
+    object
         What each lane returned, in order. The division depends on the shape of X only.
     """
     blocks = list(blocks_of(X.shape[0], block_rows(X.shape[1])))
@@ -228,31 +223,39 @@ def in_lanes(
         1 if len(tasks) == 1 or X.shape[0] * X.shape[1] < MANY else allowed_threads()
     )
     if threads == 1:
-        return [add(task) for task in tasks]
-    with single_threaded_blas(), ThreadPoolExecutor(min(threads, lanes)) as pool:
-        return list(pool.map(add, tasks))
+        yield from map(add, tasks)
+    else:
+        with single_threaded_blas(), ThreadPoolExecutor(min(threads, lanes)) as pool:
+            yield from pool.map(add, tasks)
+
+
+def _sum_lane(
+    X: Any,
+    mean: Vector,
+    functions: Sequence[RowFunctions],
+    blocks: Sequence[slice],
+    *,
+    squares: bool,
+) -> CentredSums:
+    """Sum the rows of one lane; the arithmetic of a fit with many rows is here."""
+    n_features, size = X.shape[1], blocks[0].stop - blocks[0].start
+    buffer = np.empty((size, n_features), order=_order(X))
+    total = np.zeros(n_features)
+    scatter = np.zeros((n_features, n_features if squares else 0))
+    found = [np.zeros((one.n_functions, n_features)) for one in functions]
+    for own in blocks:
+        rows = buffer[: own.stop - own.start]
+        np.subtract(row_block(X, own), mean, out=rows)
+        total += rows.sum(axis=0)
+        if squares:
+            # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
+            scatter += rows.T @ rows
+        for one, sums in zip(functions, found, strict=True):
+            which, values = one.at(own)
+            sums[which] += values @ rows
+    return CentredSums(blocks[-1].stop - blocks[0].start, total, scatter, found)
 
 
 def _order(X: Any) -> Literal["C", "F"]:
     """Return the order of a buffer that rows are copied to without a transposition."""
     return "F" if not is_sparse(X) and X.flags.fnc else "C"
-
-
-class _Products:
-    """Squares and products of the columns."""
-
-    def __init__(self, n_features: int) -> None:
-        self.n_sums = n_features
-
-    def add(self, _: slice, rows: Matrix, sums: Matrix) -> None:
-        # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
-        sums += rows.T @ rows
-
-
-class _Total:
-    """Sums of the columns."""
-
-    n_sums = 1
-
-    def add(self, _: slice, rows: Matrix, sums: Matrix) -> None:
-        sums += rows.sum(axis=0)

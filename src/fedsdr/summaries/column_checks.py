@@ -1,13 +1,12 @@
 """What warnings need to know of all columns: skewness, tails, and symmetric links."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.profile import SINGULAR
-from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 
 #: Functions of y that squares are compared with.
@@ -71,35 +70,22 @@ def leading_functions(weights: Weights) -> Matrix | None:
     if not weights.has_functions:
         return None
     n_rows = len(weights.ranks)
-    values = RankPolynomials(np.bincount(weights.ranks)).at(weights.ranks)
+    values = weights.polynomials.at(weights.ranks)
     values = values[:, :N_FUNCTIONS] * np.sqrt(n_rows)
     functions = np.zeros((n_rows, N_FUNCTIONS))
     functions[:, : values.shape[1]] = values
     return functions
 
 
-def squares_of_columns(
-    batches: Callable[[], Iterable[Matrix]],
-    reduced: Matrix,
-    functions: Matrix,
-) -> Matrix:
-    r"""Compute products of functions of y with squares of the columns.
+class BesideDirections:
+    r"""Products of functions of y with squares of columns, beside directions.
 
     Parameters
     ----------
-    batches : callable
-        Returns batches of rows of these columns, about the site's means.
     reduced : ndarray of shape (n_rows, K)
         Values of the K directions in all rows.
     functions : ndarray of shape (n_rows, 2)
         Functions f of y in all rows, with a mean square of 1 or a little less.
-
-    Returns
-    -------
-    ndarray of shape (4, n_features)
-        For each function the sum of :math:`\tilde f h_j` over the rows, then for each
-        the sum of :math:`(\tilde f h_j)^2`. Zeros from a site of few rows, and for
-        columns that are combinations of the directions.
 
     Notes
     -----
@@ -112,49 +98,79 @@ def squares_of_columns(
     was missed does not count, since :math:`h_j` is uncorrelated with it; where it
     decides on most of y, its curves in f do.
     """
-    n_rows = len(functions)
-    scatter: Vector | float = 0.0
-    across: Matrix | float = 0.0
-    start = 0
-    for rows in batches():
-        own = reduced[start : start + len(rows)]
-        start += len(rows)
-        scatter = scatter + (rows**2).sum(axis=0)
-        across = across + own.T @ rows
-    total = np.asarray(scatter)
-    nothing = np.zeros((2 * N_FUNCTIONS, len(total)))
-    if n_rows < FEWEST_ROWS or not np.isfinite(reduced).all():
-        return nothing
-    slopes = np.linalg.pinv(reduced.T @ reduced, hermitian=True) @ np.asarray(across)
-    left = total - (slopes * np.asarray(across)).sum(axis=0)
-    usable = left > SINGULAR * total
-    deviation = np.sqrt(np.where(usable, left, 1.0) / n_rows)
 
-    curves = curves_of(reduced)
-    beyond = functions - curves @ (curves.T @ functions)
-    weights = np.column_stack([np.ones(n_rows), beyond, beyond**2]).T
-    # Sums over the rows of 1, f and f^2 with powers of what is left of the columns.
-    sums = np.zeros((4, len(weights), total.size))
+    def __init__(self, reduced: Matrix, functions: Matrix) -> None:
+        self._reduced, self._n_rows = reduced, len(functions)
+        self._usable = self._n_rows >= FEWEST_ROWS and bool(np.isfinite(reduced).all())
+        if self._usable:
+            self._inverse = np.linalg.pinv(reduced.T @ reduced, hermitian=True)
+            curves = curves_of(reduced)
+            beyond = functions - curves @ (curves.T @ functions)
+            ones = np.ones(self._n_rows)
+            self._weights = np.column_stack([ones, beyond, beyond**2]).T
+
+    def squares(
+        self, batches: Callable[[], Iterable[Matrix]], n_features: int
+    ) -> Matrix:
+        r"""Sum the products over the rows.
+
+        Parameters
+        ----------
+        batches : callable
+            Returns batches of rows of some columns, about the site's means.
+        n_features : int
+            Number of these columns.
+
+        Returns
+        -------
+        ndarray of shape (4, n_features)
+            For each function the sum of :math:`\tilde f h_j` over the rows, then for
+            each the sum of :math:`(\tilde f h_j)^2`. Zeros from a site of few rows, and
+            for columns that are combinations of the directions.
+        """
+        nothing = np.zeros((2 * N_FUNCTIONS, n_features))
+        if not self._usable:
+            return nothing
+        n_rows, reduced, weights = self._n_rows, self._reduced, self._weights
+        total, across = np.zeros(n_features), np.zeros((reduced.shape[1], n_features))
+        for place, rows in _placed(batches()):
+            total += np.einsum("ij,ij->j", rows, rows)
+            across += reduced[place].T @ rows
+        slopes = self._inverse @ across
+        left = total - (slopes * across).sum(axis=0)
+        usable = left > SINGULAR * total
+        deviation = np.sqrt(np.where(usable, left, 1.0) / n_rows)
+        # Sums over the rows of 1, f and f^2 with powers of what is left of the columns.
+        sums = np.zeros((4, len(weights), n_features))
+        for place, rows in _placed(batches()):
+            rest = rows - reduced[place] @ slopes
+            rest /= deviation
+            np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT, out=rest)
+            square = rest * rest
+            sums[0] += weights[:, place] @ rest
+            sums[1] += weights[:, place] @ square
+            sums[2] += weights[:, place] @ np.multiply(rest, square, out=rest)
+            sums[3] += weights[:, place] @ np.multiply(square, square, out=square)
+        found = np.where(usable, self._combined(sums), 0.0)
+        return found if np.isfinite(found).all() else nothing
+
+    def _combined(self, sums: Matrix) -> Matrix:
+        """Combine powers of r to h = r^2 - b r - a, and to its square."""
+        first, second, third = sums[:3, 0] / self._n_rows
+        variance = second - first**2
+        slope = (third - first * second) / np.where(variance > 0.0, variance, 1.0)
+        shift = second - slope * first
+        ones = self._weights.sum(axis=1)[:, None]
+        one, two, three, four = sums
+        line = two - slope * one - shift * ones
+        curve = four - 2 * slope * three + (slope**2 - 2 * shift) * two
+        curve += 2 * slope * shift * one + shift**2 * ones
+        return np.vstack([line[1 : 1 + N_FUNCTIONS], curve[1 + N_FUNCTIONS :]])
+
+
+def _placed(batches: Iterable[Matrix]) -> Iterator[tuple[slice, Matrix]]:
+    """Say which of all rows each batch has."""
     start = 0
-    for rows in batches():
-        place = slice(start, start + len(rows))
-        start = place.stop
-        rest = rows - reduced[place] @ slopes
-        rest /= deviation
-        np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT, out=rest)
-        square = rest * rest
-        for power, values in enumerate((rest, square, rest * square, square * square)):
-            sums[power] += weights[:, place] @ values
-    first, second, third = sums[:3, 0] / n_rows
-    variance = second - first**2
-    slope = (third - first * second) / np.where(variance > 0.0, variance, 1.0)
-    # h = r^2 - b r - a, so both sums are combinations of powers of r.
-    shift = second - slope * first
-    ones = weights.sum(axis=1)[:, None]
-    one, two, three, four = sums
-    line = two - slope * one - shift * ones
-    curve = four - 2 * slope * three + (slope**2 - 2 * shift) * two
-    curve += 2 * slope * shift * one + shift**2 * ones
-    found = np.vstack([line[1 : 1 + N_FUNCTIONS], curve[1 + N_FUNCTIONS :]])
-    found = np.where(usable, found, 0.0)
-    return found if np.isfinite(found).all() else nothing
+    for rows in batches:
+        yield slice(start, start + len(rows)), rows
+        start += len(rows)

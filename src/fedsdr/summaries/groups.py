@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix
-from fedsdr.summaries.kernels import add_by_label, gram, pair_weights
+from fedsdr.summaries.kernels import gram, group_members, pair_weights
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 
@@ -57,7 +57,9 @@ class _Piece:
 
     def add(self, place: slice, rows: Matrix) -> None:
         labels, own = self.select(place)
-        add_by_label(self.means, labels, rows[own])
+        if own.size:
+            groups, members = group_members(labels)
+            self.means[groups] += members @ rows[own]
 
     def finish(self) -> None:
         self.means /= self.sizes[:, None]

@@ -56,25 +56,65 @@ def group_means(
     return sums / counts[:, None], counts
 
 
-def add_by_label(sums: Matrix, labels: NDArray[np.integer], rows: Matrix) -> None:
-    """Add rows to the sums of their groups.
+def group_members(
+    labels: NDArray[np.integer],
+) -> tuple[NDArray[np.integer], csr_array]:
+    """Write which rows are in which group as a matrix of ones.
 
     Parameters
     ----------
-    sums : ndarray of shape (n_groups, n_features)
-        Sums, which are changed.
     labels : ndarray of shape (n_rows,), int
-        Group of each row.
-    rows : ndarray of shape (n_rows, n_features)
-        Rows to add.
+        Group of each row, at least one row.
+
+    Returns
+    -------
+    distinct : ndarray of shape (n_distinct,), int
+        Groups that have rows.
+    members : sparse array of shape (n_distinct, n_rows)
+        Its product with rows are the sums of these groups; no copy of the rows in
+        another order is made.
     """
-    if labels.size:
-        order = np.argsort(labels, kind="stable")
-        distinct, starts = np.unique(labels[order], return_index=True)
-        ends = np.append(starts, len(order))
-        # A product with a sparse matrix of ones: no copy of the rows in another order.
-        member = csr_array((np.ones(len(order)), order, ends))
-        sums[distinct] += member @ rows
+    order = np.argsort(labels, kind="stable")
+    distinct, starts = np.unique(labels[order], return_index=True)
+    ends = np.append(starts, len(order))
+    ones = np.ones(len(order))
+    return distinct, csr_array((ones, order, ends), (len(distinct), len(order)))
+
+
+class GroupIndicators:
+    """Indicators of groups of rows, as functions whose products with rows are summed.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,), int
+        Group of each row; every label from 0 to the largest one is used.
+    """
+
+    def __init__(self, labels: NDArray[np.integer]) -> None:
+        self._labels = labels
+        self.counts = np.bincount(labels)
+
+    @property
+    def n_functions(self) -> int:
+        """One indicator per group."""
+        return len(self.counts)
+
+    def at(self, place: slice) -> tuple[NDArray[np.integer], csr_array]:
+        """Evaluate the indicators in a block of rows, see `RowFunctions`.
+
+        Parameters
+        ----------
+        place : slice
+            Numbers of the rows.
+
+        Returns
+        -------
+        which : ndarray of int
+            Groups that have rows in the block.
+        values : sparse array of shape (n_which, n_block)
+            Their indicators.
+        """
+        return group_members(self._labels[place])
 
 
 def between_slices(X: Matrix, labels: NDArray[np.integer]) -> Matrix:

@@ -19,7 +19,6 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
-from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Weights
 
 #: Batches of rows, centred and scaled, each with the values of the functions of y.
@@ -181,8 +180,7 @@ def response_functions(weights: Weights) -> Callable[[slice], Matrix] | None:
         return None
     ranks = weights.ranks
     if weights.form == "functions":
-        polynomials = RankPolynomials(np.bincount(ranks))
-        return lambda rows: polynomials.at(ranks[rows])
+        return lambda rows: weights.polynomials.at(ranks[rows])
     counts = np.bincount(ranks)
     mean = np.sqrt(counts) / len(ranks)
     table = np.diag(1 / np.sqrt(counts)) - mean

@@ -161,6 +161,50 @@ class RankPolynomials:
         return values
 
 
+class ResponseFunctions:
+    """Smooth functions of y, and y itself, whose products with rows are summed.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_rows,), int
+        Dense rank of each row's response.
+    response : ndarray of shape (n_rows,)
+        The response itself, see `plain_response`.
+    chunk : int, optional
+        Number of rows that are evaluated at a time; all of them if not given.
+    """
+
+    def __init__(
+        self, ranks: Ranks, response: Vector, chunk: int | None = None
+    ) -> None:
+        self._ranks, self.response = ranks, response
+        chunk = len(ranks) if chunk is None else chunk
+        self.polynomials = RankPolynomials(np.bincount(ranks), chunk=chunk)
+
+    @property
+    def n_functions(self) -> int:
+        """The polynomials, and the response as the last one."""
+        return self.polynomials.degree + 1
+
+    def at(self, place: slice) -> tuple[slice, Matrix]:
+        """Evaluate the functions in a block of rows, see `RowFunctions`.
+
+        Parameters
+        ----------
+        place : slice
+            Numbers of the rows.
+
+        Returns
+        -------
+        which : slice
+            All functions.
+        values : ndarray of shape (n_functions, n_block)
+            Their values.
+        """
+        smooth = self.polynomials.at(self._ranks[place]).T
+        return slice(None), np.vstack([smooth, self.response[place]])
+
+
 def rank_polynomials(ranks: Ranks) -> Matrix:
     """Evaluate the polynomials in all rows at once, see `RankPolynomials`.
 

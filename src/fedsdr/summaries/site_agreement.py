@@ -89,7 +89,7 @@ class Findings:
     skewness : ndarray of shape (n_features,)
         Skewness of every column times the number of rows, see `shapes_of_columns`.
     squares : ndarray of shape (4, n_features)
-        Functions of y against squares of all columns, see `squares_of_columns`.
+        Functions of y against squares of all columns, see `BesideDirections`.
     """
 
     counts: Vector

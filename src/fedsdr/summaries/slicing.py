@@ -6,6 +6,7 @@ responses always share a slice.
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
@@ -20,6 +21,7 @@ from fedsdr.exceptions import (
     warn_user,
 )
 from fedsdr.summaries.inputs import check_target
+from fedsdr.summaries.rank_functions import RankPolynomials
 
 Response = Literal["auto", "ordered", "classes"]
 
@@ -301,7 +303,7 @@ def dense_ranks(y: NDArray[Any]) -> NDArray[np.intp]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """Quantities of the kernel of some rows that depend on their responses only.
 
@@ -324,6 +326,11 @@ class Weights:
     def has_functions(self) -> bool:
         """Whether the kernel is formed of functions of y, smooth ones or indicators."""
         return self.form in ("functions", "groups")
+
+    @cached_property
+    def polynomials(self) -> RankPolynomials:
+        """Polynomials of the rank, which several sums of a fit need."""
+        return RankPolynomials(np.bincount(self.ranks))
 
 
 def weigh(

@@ -255,7 +255,7 @@ class Stream:
             # A view of one column would keep all columns of its batch in memory.
             responses.append(y.copy())
             origin = column_means(X) if origin is None else origin
-            own = in_lanes(X, partial(_largest_of, X))
+            own = list(in_lanes(X, partial(_largest_of, X)))
             self._reached = np.maximum(self._reached, np.max(own, axis=0))
             yield X
         if origin is None:

@@ -6,21 +6,22 @@ parts of the rows, such as folds, are summed in the same pass.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.summaries.blocked import (
-    SideSums,
-    centred_sums,
-    column_means,
-    side_sums,
-)
+from fedsdr.summaries.blocked import RowFunctions, column_means, sum_rows
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
 from fedsdr.summaries.kernels import gram, pair_squares
-from fedsdr.summaries.rank_functions import RankPolynomials, plain_response
+from fedsdr.summaries.rank_functions import (
+    CHUNK,
+    ResponseFunctions,
+    plain_response,
+)
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.summary import Summary
@@ -73,7 +74,7 @@ class RowMoments:
         self.scatter = np.zeros((self.n_features, self.n_features))
 
     def add(
-        self, rows: Matrix, origin: Vector, sides: Sequence[SideSums] = ()
+        self, rows: Matrix, origin: Vector, functions: Sequence[RowFunctions] = ()
     ) -> tuple[Vector, list[Matrix]]:
         """Add rows.
 
@@ -83,22 +84,22 @@ class RowMoments:
             Rows to add, at least one.
         origin : ndarray of shape (n_features,)
             Row that the mean is measured from, the same in every call.
-        sides : sequence of SideSums, default=()
-            Further sums.
+        functions : sequence of RowFunctions, default=()
+            Functions whose products with the rows are summed, too.
 
         Returns
         -------
         mean : ndarray of shape (n_features,)
             Row that these rows were centred on, minus the origin.
-        sides : list of ndarray
-            Further sums of rows about that row.
+        products : list of ndarray
+            Products of the functions with rows about that row.
         """
         centre = column_means(rows)
-        sums = centred_sums(rows, centre, sides)
+        sums = reduce(add, sum_rows(rows, centre, functions))
         # The difference of two numbers of one size has no rounding error to speak of.
         step = centre - origin
         self._merge(len(rows), step + sums.rest, sums.scatter)
-        return step, sums.sides
+        return step, sums.products
 
     def merge(self, other: "RowMoments") -> None:
         """Add the rows of other moments.
@@ -128,53 +129,45 @@ class _Smooth:
     def __init__(
         self, ranks: NDArray[np.integer], y: NDArray[Any], n_features: int
     ) -> None:
-        self._polynomials = RankPolynomials(np.bincount(ranks))
-        self._ranks = ranks
-        self._response = plain_response(y)
+        self._functions = ResponseFunctions(ranks, plain_response(y), CHUNK)
         self._seen = 0
         self._kept: Mask | None = None
-        self._product = np.zeros((self.n_sums, n_features))
-        self._totals = np.zeros(self.n_sums)
+        self._product = np.zeros((self.n_functions, n_features))
+        self._totals = np.zeros(self.n_functions)
 
     @property
-    def n_sums(self) -> int:
-        """One sum per function, and a last one for the response."""
-        return self._polynomials.degree + 1
+    def n_functions(self) -> int:
+        """The polynomials, and the response as the last one."""
+        return self._functions.n_functions
 
     def begin(self, kept: Mask | None) -> None:
         """Begin a batch, of which some rows belong to the part."""
         self._kept = kept
 
-    def add(self, place: slice, rows: Matrix, sums: Matrix) -> None:
-        """Add a block of a batch; rows of other parts get weight zero."""
-        sums += self._values(place) @ rows
+    def at(self, place: slice) -> tuple[slice, Matrix]:
+        """Evaluate in a block of the batch; in rows of other parts they are zero."""
+        if self._kept is None:
+            own = slice(self._seen + place.start, self._seen + place.stop)
+            return self._functions.at(own)
+        kept = self._kept[place]
+        start = self._seen + int(self._kept[: place.start].sum())
+        values = np.zeros((self.n_functions, len(kept)))
+        own = slice(start, start + int(kept.sum()))
+        values[:, kept] = self._functions.at(own)[1]
+        return slice(None), values
 
     def finish(self, n_rows: int, mean: Vector, sums: Matrix) -> None:
         """Finish a batch: add its sums, of rows about a mean."""
-        totals = self._values(slice(0, n_rows)).sum(axis=1)
+        totals = self.at(slice(0, n_rows))[1].sum(axis=1)
         self._product += sums + np.outer(totals, mean)
         self._totals += totals
         self._seen += n_rows if self._kept is None else int(self._kept.sum())
 
-    def _values(self, place: slice) -> Matrix:
-        """Evaluate all functions in a block of the batch, one row per function."""
-        if self._kept is None:
-            own = slice(self._seen + place.start, self._seen + place.stop)
-            return self._at(own)
-        kept = self._kept[place]
-        start = self._seen + int(self._kept[: place.start].sum())
-        values = np.zeros((self.n_sums, len(kept)))
-        values[:, kept] = self._at(slice(start, start + int(kept.sum())))
-        return values
-
-    def _at(self, own: slice) -> Matrix:
-        smooth = self._polynomials.at(self._ranks[own]).T
-        return np.vstack([smooth, self._response[own]])
-
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
         """Return the summary, with rows centred on the mean of their part."""
         every = self._product - np.outer(self._totals, moments.mean)
-        product, overlap = every[:-1], self._polynomials.overlap
+        response = self._functions.response
+        product, overlap = every[:-1], self._functions.polynomials.overlap
         return Summary(
             moments.n_rows,
             scatter,
@@ -183,7 +176,7 @@ class _Smooth:
             freedom_squared=float((overlap**2).sum()),
             linear=np.sqrt(moments.n_rows) * product.T,
             products=every[-1],
-            response_square=float(self._response @ self._response),
+            response_square=float(response @ response),
         )
 
 
@@ -273,7 +266,8 @@ def _add_batch(
             if inside.any():
                 own.add(rows[inside], origin)
         centre = column_means(rows)
-        mean, sums = centre - origin, side_sums(rows, centre, smooth)
+        parts = sum_rows(rows, centre, smooth, squares=False)
+        mean, sums = centre - origin, reduce(add, parts).products
     for kernel, product in zip(smooth, sums, strict=True):
         kernel.finish(len(rows), mean, product)
 

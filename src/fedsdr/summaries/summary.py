@@ -1,6 +1,8 @@
 """The sums over rows that a fit needs from a site, and their computation."""
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
@@ -8,13 +10,17 @@ from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.blocked import centred_sums
+from fedsdr.summaries.blocked import CentredSums, sum_rows
 from fedsdr.summaries.column_spread import ROUNDING
 from fedsdr.summaries.dense_blocks import dense_columns, largest_values
 from fedsdr.summaries.inputs import check_rows, finite_means
-from fedsdr.summaries.kernels import gram, pair_squares, within_pairs
-from fedsdr.summaries.rank_functions import plain_response
-from fedsdr.summaries.side_sums import FunctionSums, LabelSums
+from fedsdr.summaries.kernels import (
+    GroupIndicators,
+    gram,
+    pair_squares,
+    within_pairs,
+)
+from fedsdr.summaries.rank_functions import ResponseFunctions, plain_response
 from fedsdr.summaries.slicing import (
     Kernel,
     Response,
@@ -411,44 +417,42 @@ def summarize(
     if weights.form == "pairs":
         found = _from_pairs(X, weights)
     elif weights.form == "functions":
-        found = _from_functions(X, mean, weights, plain_response(y))
+        smooth = ResponseFunctions(weights.ranks, plain_response(y))
+        found = _from_functions(reduce(add, sum_rows(X, mean, [smooth])), smooth)
+    elif weights.form == "groups":
+        groups = GroupIndicators(weights.ranks)
+        found = _from_groups(reduce(add, sum_rows(X, mean, [groups])), groups)
     else:
-        found = _from_groups(X, mean, weights)
+        sums = reduce(add, sum_rows(X, mean))
+        found = Summary(sums.n_rows, sums.scatter, np.zeros_like(sums.squares))
     return found.without_rounding(_largest_if_near(found, mean, X))
 
 
-def _from_functions(X: Any, mean: Vector, weights: Weights, own: Vector) -> Summary:
-    """Summarise rows with a kernel of functions of y.
+def _from_functions(sums: CentredSums, functions: ResponseFunctions) -> Summary:
+    """Write the summary of rows with a kernel of functions of y.
 
     These have the mean zero, so that the rounding error of the mean does not matter to
     their products with the rows.
     """
-    functions = FunctionSums(weights.ranks, own)
-    sums, n_rows = centred_sums(X, mean, [functions]), X.shape[0]
-    moved, overlap = sums.sides[0][:-1], functions.polynomials.overlap
+    moved, overlap = sums.products[0][:-1], functions.polynomials.overlap
     return Summary(
-        n_rows,
+        sums.n_rows,
         sums.scatter,
         moved.T @ moved,
         freedom=float(np.trace(overlap)),
         freedom_squared=float((overlap**2).sum()),
-        linear=np.sqrt(n_rows) * moved.T,
-        products=sums.sides[0][-1],
-        response_square=float(own @ own),
+        linear=np.sqrt(sums.n_rows) * moved.T,
+        products=sums.products[0][-1],
+        response_square=float(functions.response @ functions.response),
     )
 
 
-def _from_groups(X: Any, mean: Vector, weights: Weights) -> Summary:
-    """Summarise rows with a kernel of means of groups, or with none."""
-    if weights.form == "none":
-        sums = centred_sums(X, mean)
-        return Summary(X.shape[0], sums.scatter, np.zeros_like(sums.scatter))
-    labels = LabelSums(weights.ranks)
-    sums = centred_sums(X, mean, [labels])
-    roots = np.sqrt(labels.counts)[:, None]
-    between = gram(sums.sides[0] / roots - roots * sums.rest)
-    freedom = float(weights.ranks.max())
-    return Summary(X.shape[0], sums.scatter, between, 1, freedom, freedom)
+def _from_groups(sums: CentredSums, groups: GroupIndicators) -> Summary:
+    """Write the summary of rows with a kernel of means of groups."""
+    roots = np.sqrt(groups.counts)[:, None]
+    between = gram(sums.products[0] / roots - roots * sums.rest)
+    freedom = float(groups.n_functions - 1)
+    return Summary(sums.n_rows, sums.scatter, between, 1, freedom, freedom)
 
 
 def _from_pairs(X: Any, weights: Weights) -> Summary:
