@@ -328,3 +328,7 @@ def test_a_column_of_the_study_is_not_suggested_for_another(tmp_path: Path) -> N
         open_site(files.site_file("north"), rehearsal=True)
     for name in ("x0", "x2", "x3"):
         assert f"if it is '{name}'" not in str(caught.value)
+    files = Files(tmp_path / "again", rows.rename(columns={"x_one": "X1"}))
+    files.write_study(columns=columns)
+    with pytest.raises(CheckError, match="if it is 'X1', write that name"):
+        open_site(files.site_file("north"), rehearsal=True)
