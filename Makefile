@@ -20,7 +20,7 @@ NODE_WORKERS ?= $(CORES)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
 	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
-	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms dist walk reproduce clean
+	bench-columns bench-wide-federation bench-fits bench-growth bench-privacy designs alarms dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -35,6 +35,10 @@ $(VENV)/.federation: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable '.[federation,reproduction,test,dev]'
 	@touch $(VENV)/.federation $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --constraint constraints.txt --editable '.[docs]'
+	@touch $@
 
 demo: $(VENV)/.federation ## run a study over four real sites on this machine
 	$(BIN)/fedsdr demo
@@ -115,6 +119,11 @@ dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environmen
 	$(BIN)/python -m build --quiet
 	$(BIN)/python -m tools.check_dist
 
+docs: $(VENV)/.docs ## build the documentation site, docs/_build/html; ARGS="-D plot_gallery=0"
+	$(BIN)/sphinx-build -b html -c docs -d docs/_build/doctrees -W --keep-going -q \
+		$(ARGS) . docs/_build/html
+	@echo "Wrote docs/_build/html/index.html"
+
 walk: $(VENV)/.dev ## print the way from a fit to the arithmetic
 	$(BIN)/python -m tools.walk $(ARGS)
 
@@ -123,5 +132,5 @@ reproduce: $(VENV)/.dev ## the paper's tables and figures, ARGS="table1 --runs 2
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage htmlcov
+	rm -rf build dist .coverage htmlcov docs/_build docs/gallery docs/reference
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,5 +1,7 @@
 """The page about all experiments."""
 
+import posixpath
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -66,7 +68,7 @@ def write_overall(root: Path, written: Mapping[str, Verdict] | None = None) -> P
                 f"## {experiment.title}",
                 f"{files}, [configuration]({name}/{CONFIG}).",
                 differences(experiment, verdict),
-                why(root / name),
+                links_from_above(why(root / name), name),
             ]
     columns = {"experiment": "", "claim": "", "measured": "", "met": ""}
     page = markdown.sections(
@@ -79,6 +81,28 @@ def write_overall(root: Path, written: Mapping[str, Verdict] | None = None) -> P
     root.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page)
     return path
+
+
+def links_from_above(text: str, folder: str) -> str:
+    """Return Markdown of a page in a folder as a page above that folder has it.
+
+    Parameters
+    ----------
+    text : str
+        Markdown whose links are relative to the folder.
+    folder : str
+        Name of the folder.
+
+    Returns
+    -------
+    str
+        The same text, with links relative to the page above.
+    """
+
+    def moved(link: re.Match[str]) -> str:
+        return f"]({posixpath.normpath(f'{folder}/{link[1]}')}"
+
+    return re.sub(r"\]\((?!https?:|#)([^)#]+)", moved, text)
 
 
 def judge_tables(root: Path) -> Check:

@@ -8,6 +8,7 @@ import pytest
 
 from fedsdr import FedSSIR
 from fedsdr.exceptions import InputError
+from fedsdr.metrics import subspace_distance
 from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.result import Result
 from fedsdr.simulate import make_setting
@@ -279,3 +280,27 @@ def test_a_result_says_how_sure_it_is() -> None:
 def test_a_result_without_variables_can_still_be_read() -> None:
     empty = small(directions=np.zeros((3, 2)), support=np.zeros(3, dtype=bool))
     assert "0 of 3 variables" in str(empty)
+
+
+def test_loadings_span_the_directions_in_standard_deviations(rng) -> None:
+    X = rng.normal(size=(500, 6)) * np.array([1e-4, 1.0, 1e3, 1.0, 1.0, 1.0])
+    z = X / X.std(axis=0)
+    y = z[:, 0] + np.sign(z[:, 1] + z[:, 2]) + 0.1 * rng.normal(size=500)
+    result = FedSSIR(2).fit(X, y).result_
+    scaled = result.scale[:, None] * result.directions
+    assert subspace_distance(result.loadings, scaled) < 1e-8
+    np.testing.assert_allclose(
+        result.loadings.T @ result.loadings, np.eye(2), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        result.place(X), X / result.scale @ result.loadings, atol=1e-8
+    )
+    first = scaled[:, 0] / np.linalg.norm(scaled[:, 0])
+    np.testing.assert_allclose(result.loadings[:, 0], first, atol=1e-12)
+
+
+def test_without_directions_there_are_no_loadings(rng) -> None:
+    X, y = rng.normal(size=(100, 4)), rng.normal(size=100)
+    result = FedSSIR(min_directions=0).fit(X, y).result_
+    assert result.loadings.shape == (4, 0)
+    assert result.place(X).shape == (100, 0)

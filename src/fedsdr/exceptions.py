@@ -8,6 +8,9 @@ every error about the input.
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +33,11 @@ __all__ = [
 
 #: Packages whose lines are skipped in warnings: this one, and those that call it back.
 _INTERNAL = {"fedsdr", "sklearn", "joblib"}
+
+#: Where warnings are also written down; None where nobody wants to know.
+_NOTES: ContextVar[list[tuple[type[Warning], str]] | None] = ContextVar(
+    "fedsdr_notes", default=None
+)
 
 #: Codes of failures with their meaning; of a failure, only its code leaves a site.
 CODES = {
@@ -164,7 +172,27 @@ def warn_user(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_internal(frame.f_globals):
         frame, level = frame.f_back, level + 1
+    notes = _NOTES.get()
+    if notes is not None:
+        notes.append((category, message))
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
+    """Write down what is warned of meanwhile, whichever warnings Python shows.
+
+    Yields
+    ------
+    list of (type, str)
+        Class and text of each warning of `warn_user`, in their order.
+    """
+    notes: list[tuple[type[Warning], str]] = []
+    token = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
 
 
 def _is_internal(namespace: dict[str, Any]) -> bool:

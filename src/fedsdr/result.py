@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
+from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 
 FORMAT = "fedsdr-result/1"
 
 #: Largest number of stand-ins of a variable that are shown.
 SHOWN = 5
+
+#: Largest number of variables in a notebook; a file has all of them.
+SHOWN_ROWS = 30
 
 #: What is said instead of variables and coefficients that may be noise.
 NOTHING = "no direction was found: even the first cannot be distinguished from noise"
@@ -76,9 +81,11 @@ class Result:
         more of them.
     n_certified : int
         Number of variables among which the solution is proved to be optimal up to the
-        tolerance: all of them where `converged`, else the candidates; 0 if sums of all
-        pairs of columns were formed. The bound and the gap are always those for all
+        tolerance: all that vary where `converged`, else the candidates; 0 if sums of
+        all pairs of columns were formed. The bound and the gap are always those for all
         variables.
+    warnings : tuple of (str, str)
+        Class and text of each warning of the fit.
     """
 
     feature_names: tuple[str, ...]
@@ -102,6 +109,7 @@ class Result:
     stand_ins: dict[str, tuple[str, ...]] = field(default_factory=dict)
     at_limit: bool = False
     n_certified: int = 0
+    warnings: tuple[tuple[str, str], ...] = ()
 
     @property
     def found_nothing(self) -> bool:
@@ -118,6 +126,44 @@ class Result:
         """Names of the selected variables."""
         names = zip(self.feature_names, self.support, strict=True)
         return tuple(name for name, kept in names if kept)
+
+    @property
+    def loadings(self) -> Matrix:
+        r"""Coefficients per standard deviation, of shape (n_features, n_directions).
+
+        Notes
+        -----
+        Coefficients in the units of the data cannot be compared: that of a column with
+        a small spread is large. With :math:`D` the divisors `scale` and :math:`B` the
+        `directions`, the columns of the loadings are those of :math:`D B`,
+        orthonormalised from left to right; each keeps its sign.
+        """
+        return self._axes()[0]
+
+    def place(self, X: Any) -> Any:
+        """Place rows on the axes that `loadings` belong to.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+            Rows, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_directions)
+            Reduced variables with the span of those of `transform`: sums of loadings
+            times columns in standard deviations.
+        """
+        return np.linalg.solve(self._axes()[1].T, np.asarray(self.transform(X)).T).T
+
+    def _axes(self) -> tuple[Matrix, Matrix]:
+        """Compute loadings L and the triangle R for which D B = L R."""
+        loadings = np.zeros_like(self.directions)
+        scaled = self.directions[self.support] * self.scale[self.support, None]
+        basis, triangle = np.linalg.qr(scaled)
+        signs = np.where(np.diag(triangle) < 0.0, -1.0, 1.0)
+        loadings[self.support] = basis * signs
+        return loadings, triangle * signs[:, None]
 
     def transform(self, X: Any) -> Any:
         """Project rows onto the estimated directions.
@@ -140,6 +186,26 @@ class Result:
             If columns are missing, hold text, or have missing values; the error names
             them.
         """
+        rows = self.selected_columns(X)
+        reduced = rows @ self.directions[self.support]
+        if not (hasattr(X, "index") and hasattr(X, "columns")):
+            return reduced
+        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
+        return type(X)(reduced, index=X.index, columns=labels)
+
+    def selected_columns(self, X: Any) -> Matrix:
+        """Take the selected variables from rows, as scores where there are scores.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+            Rows, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_selected)
+            Columns.
+        """
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
             rows = np.asarray(X, dtype=np.float64)
@@ -155,11 +221,7 @@ class Result:
         self._refuse_gaps(rows)
         if self.scores is not None:
             rows = self.scores.apply(rows, self.support)
-        reduced = rows @ self.directions[self.support]
-        if names is None or not hasattr(X, "index"):
-            return reduced
-        labels = [f"direction{k + 1}" for k in range(self.n_directions)]
-        return type(X)(reduced, index=X.index, columns=labels)
+        return rows
 
     def _named_columns(self, X: Any, names: list[Any]) -> Matrix:
         """Return the selected variables of a data frame."""
@@ -194,12 +256,32 @@ class Result:
         table, facts = ([NOTHING], []) if self.found_nothing else self._findings()
         rows = f"{self.n_rows} rows at {self.n_sites} site(s)"
         lines = [*table, "", rows, *facts, f"penalty {self.penalty:.4g}"]
+        return "\n".join([*lines, self._proof()])
+
+    def _repr_html_(self) -> str:
+        """Show variables, loadings and the certificate in a notebook."""
+        _, facts = ([], [NOTHING]) if self.found_nothing else self._findings()
+        lines = [f"{self.n_rows} rows at {self.n_sites} site(s)", *facts, self._proof()]
+        parts = [tag("p", Html("<br>".join(map(escape, lines))))]
+        if not self.found_nothing:
+            head = ["variable", *(f"loading {k + 1}" for k in range(self.n_directions))]
+            loadings = self.loadings[self.support]
+            order = np.argsort(-np.linalg.norm(loadings, axis=1), kind="stable")
+            rows = [
+                [self.selected[j], *(f"{value:.3f}" for value in loadings[j])]
+                for j in order[:SHOWN_ROWS]
+            ]
+            rest = len(order) - len(rows)
+            more = f", and {rest} with smaller ones" if rest else ""
+            caption = f"Loadings per standard deviation{more}"
+            parts.insert(0, write_table(caption, head, rows, numbers=self.n_directions))
+        return tag("div", *parts)
+
+    def _proof(self) -> str:
         if self.gap is None:
-            lines.append("optimum not certified")
-        else:
-            reached = "" if self.converged else ", which exceeds the tolerance"
-            lines.append(f"optimum certified to {self.gap:.1e}, relative{reached}")
-        return "\n".join(lines)
+            return "optimum not certified"
+        reached = "" if self.converged else ", which exceeds the tolerance"
+        return f"optimum certified to {self.gap:.1e}, relative{reached}"
 
     def _findings(self) -> tuple[list[str], list[str]]:
         """Write a table of the coefficients, and what is said about them."""
@@ -254,7 +336,7 @@ class Result:
         """
         fields = {"format": FORMAT, **asdict(self)}
         # A reader of version 0.2 does not know these fields.
-        for name in ("scores", "stand_ins", "at_limit", "n_certified"):
+        for name in ("scores", "stand_ins", "at_limit", "n_certified", "warnings"):
             if not fields[name]:
                 del fields[name]
         text = json.dumps(fields, indent=indent, default=_plain, allow_nan=False)
@@ -303,6 +385,7 @@ class Result:
         if fields.get("scores") is not None:
             maps = {name: np.array(rows) for name, rows in fields["scores"].items()}
             fields["scores"] = NormalScores(**maps)
+        fields["warnings"] = tuple(map(tuple, fields.get("warnings", ())))
         found = fields.get("stand_ins", {})
         fields["stand_ins"] = {name: tuple(others) for name, others in found.items()}
         return cls(**fields)

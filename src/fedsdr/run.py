@@ -23,7 +23,9 @@ from fedsdr.exceptions import (
     CurvatureWarning,
     DimensionLimitWarning,
     InputError,
+    SiteWarning,
     WeakSignalWarning,
+    noted_warnings,
     warn_user,
 )
 from fedsdr.method import (
@@ -67,6 +69,7 @@ from fedsdr.selection import (
 )
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
+from fedsdr.telling import tell
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150
@@ -127,8 +130,15 @@ def run(
         )
     else:
         stages = _private_stages(adder.variables, method, generator)
-    with single_threaded_blas():
-        return ask_sites(adder, stages)
+    with single_threaded_blas(), noted_warnings() as notes:
+        found = ask_sites(adder, stages)
+    # What a site noticed about its own rows stays there, unless they are the caller's.
+    kept = dict.fromkeys(
+        (category.__name__, text)
+        for category, text in notes
+        if adder.holds_rows or not issubclass(category, SiteWarning)
+    )
+    return replace(found, warnings=tuple(kept))
 
 
 def _stages(
@@ -141,6 +151,7 @@ def _stages(
 ) -> Asking[Result]:
     """Go through all stages; what is yielded are questions to the sites."""
     gathered = yield from gather(variables, method, wide=wide)
+    tell("selecting variables, with proof")
     if gathered.wide is None:
         selection = yield from select(gathered.evidence, method, generator)
     else:
@@ -148,6 +159,7 @@ def _stages(
             gathered.wide, method, generator, rows_here=rows_here
         )
         gathered = _on_candidates(variables, known)
+    tell("estimating directions on the selected variables")
     found = yield from estimate(gathered, method, selection)
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):

@@ -237,12 +237,59 @@ def test_many_warnings_are_counted(run, hospitals, tmp_path) -> None:
     assert lines[-1] == "Warning: and 12 more warnings"
 
 
-def test_small_coefficients_are_not_shown_as_nothing(run, hospitals, tmp_path) -> None:
+def test_loadings_do_not_depend_on_units(run, hospitals, tmp_path) -> None:
     hospitals.assign(lab1=hospitals["lab1"] * 1e6).to_csv(tmp_path / "r.csv")
     outcome = run("fit", "r.csv", *MEANT)
     assert "without 1 column(s) that have no name" in outcome.stderr
+    result = Result.from_json(tmp_path / "result.json")
+    places = {name: j for j, name in enumerate(result.feature_names)}
+    assert abs(result.directions[places["lab1"], 0]) < 1e-5
+    for name in ("lab1", "lab3"):
+        (line,) = [row for row in outcome.stdout.splitlines() if f" {name} " in row]
+        shown = float(line.split()[1])
+        assert shown == pytest.approx(result.loadings[places[name], 0], abs=0.005)
+        assert shown > 0.5
+
+
+def test_a_column_with_small_numbers_does_not_outshine_others(
+    run, hospitals, tmp_path
+) -> None:
+    """As the density of wine, whose coefficient is 1.000 and whose loading is not."""
+    small = hospitals.assign(lab1=hospitals["lab1"] * 1e-3)
+    small.to_csv(tmp_path / "small.csv", index=False)
+    outcome = run("fit", "small.csv", *MEANT)
+    result = Result.from_json(tmp_path / "result.json")
+    assert np.abs(result.directions).max() > 0.999
     (line,) = [row for row in outcome.stdout.splitlines() if " lab1 " in row]
-    assert 1e-8 < abs(float(line.split()[1])) < 1e-5
+    assert 0.5 < float(line.split()[1]) < 0.9
+
+
+def test_the_screen_names_doubts_and_the_next_step(run, hospitals, tmp_path) -> None:
+    skewed = hospitals.assign(lab1=np.exp(2.0 * (hospitals["lab1"] % 3.0)))
+    skewed["y"] = skewed["lab1"] + 0.1 * hospitals["lab2"]
+    skewed.to_csv(tmp_path / "skewed.csv", index=False)
+    outcome = run("fit", "skewed.csv", *MEANT, "--out", "my result.json")
+    result = Result.from_json(tmp_path / "my result.json")
+    assert result.warnings
+    (line,) = [row for row in outcome.stdout.splitlines() if row.startswith("doubts")]
+    for kind, _ in result.warnings:
+        assert kind.removesuffix("Warning").lower() in line
+    assert "fedsdr report 'my result.json'" in outcome.stdout
+
+
+def test_quiet_leaves_the_result_and_the_warnings(run, csv) -> None:
+    outcome = run("fit", csv, *MEANT, "--quiet")
+    assert outcome.stderr == ""
+    assert "lab1" in outcome.stdout
+
+
+def test_curves_without_small_cells_are_in_the_file(run, csv, tmp_path) -> None:
+    run("fit", csv, *MEANT)
+    (bins,) = Result.from_json(tmp_path / "result.json").settings["curves"]
+    counts = [count for (count,) in bins["counts"]]
+    assert len(counts) == len(bins["means"])
+    assert all(count is None or count >= bins["minimum"] for count in counts)
+    assert sum(count or 0 for count in counts) <= 400
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
-"""The page on preparation does what it says."""
+"""The tables on the page about preparation are those of studies and schemas."""
 
-import contextlib
-import io
-import re
 import tomllib
 from pathlib import Path
 
+from tests.page_blocks import BLOCK
 from tests.study.test_preprocessing import ROSTER
 
 from fedsdr.data.text_format import TextFormat
@@ -13,15 +11,7 @@ from fedsdr.preparation import TableSchema
 from fedsdr.study import StudyFile
 
 PAGE = (Path(__file__).parents[2] / "docs" / "preparation.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-
-
-def test_python_runs() -> None:
-    (code,) = [text for kind, text in BLOCKS if kind == "python"]
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "preparation.md", "exec"), {"__name__": "page"})
-    assert printed.getvalue().split("\n")[:2] == ["[[20.]", " [50.]"]
+BLOCKS = BLOCK.findall(PAGE)
 
 
 def test_the_study_is_one_and_its_columns_are_a_schema_too() -> None:

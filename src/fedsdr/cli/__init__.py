@@ -1,4 +1,4 @@
-"""The command line: ``demo``, ``fit``, ``schema``, ``keygen``, ``study`` and more.
+"""The command line: ``demo``, ``fit``, ``report``, ``keygen``, ``study`` and more.
 
 Commands import numerical modules inside their functions, so that ``--help`` and the
 message about a mistyped option appear at once.
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fedsdr.cli import demo, fit, keygen, reproduce, schema_command
+from fedsdr.cli import demo, fit, keygen, report, reproduce, schema_command
 from fedsdr.cli.site_commands import app as site
 from fedsdr.cli.study_commands import study_app
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(fit.fit)
 app.command()(schema_command.schema)
+app.command()(report.report)
 app.command()(keygen.keygen)
 app.command()(reproduce.reproduce)
 app.add_typer(study_app, name="study")

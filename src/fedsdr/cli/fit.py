@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import column_table, tables
+from fedsdr.cli import column_table, loadings_table, tables
 from fedsdr.cli import table_options as told
 from fedsdr.cli.options import read_method, split_names
 from fedsdr.cli.screen import Screen, check_writable, keep_former
@@ -109,6 +109,12 @@ def fit(
     json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON, and only that.")
     ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="No progress, and not what columns were taken for."
+        ),
+    ] = False,
 ) -> None:
     """Select variables and directions from files with one row per observation.
 
@@ -133,7 +139,7 @@ def fit(
     }  # fmt: skip
     if out is None and not json:
         out = Path("result.json")
-    screen = Screen(quiet=json)
+    screen = Screen(quiet=json or quiet)
     settings = {**read_method(given), "random_state": seed}
     guesses = told.read_guess_options(missing, categorical, log, na)
     with screen.polite():
@@ -219,9 +225,16 @@ def _estimate(
     table: "AnalysisTable", settings: dict[str, Any], schema: "TableSchema"
 ) -> "Result":
     from fedsdr import FedSSIR
+    from fedsdr.summaries.safe_bins import bin_rows
 
     found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
-    return replace(found, settings={**found.settings, "preparation": schema.table()})
+    kept = {**found.settings, "preparation": schema.table()}
+    if not found.found_nothing:
+        # Sums without small cells, so that the file can be shown like the result.
+        classes = found.settings["response_type"] == "classes"
+        bins = bin_rows(found.place(table.X), table.y, table.sites, classes=classes)
+        kept["curves"] = [one.table() for one in bins]
+    return replace(found, settings=kept)
 
 
 def _taken_for(table: "AnalysisTable", result: "Result") -> str:
@@ -242,19 +255,10 @@ def _show(
     response: str,
     logs: list[str],
 ) -> None:
-    rows = [
-        ("rows", f"{result.n_rows} in {result.n_sites} site(s)"),
-        ("response", response),
-        *tables.found(result),
-        ("penalty", f"{result.penalty:.4g}"),
-        ("certificate", tables.certificate(result)),
-    ]
-    screen.out.print(tables.variables(result))
+    rows = loadings_table.describe(result, response)
+    screen.out.print(loadings_table.show_loadings(result))
     if logs:
-        rows.insert(
-            2, ("logarithms", f"coefficients are of the log of {', '.join(logs)}")
-        )
+        rows.insert(2, ("logarithms", f"loadings are of the log of {', '.join(logs)}"))
     screen.out.print(tables.facts(rows))
-    screen.out.print()
-    if out is not None:
-        screen.say(f'Wrote {out}. In Python: fedsdr.result.Result.from_json("{out}")')
+    for line in loadings_table.next_step(out):
+        screen.say(line)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 from rich.text import Text
 
 from fedsdr.exceptions import InputError
 from fedsdr.spoken import escaped, in_words, one_line
+from fedsdr.telling import Doing, listening
 
 #: Exit code of a command that ran and failed.
 FAILED = 1
@@ -70,14 +72,29 @@ class Screen:
 
     @contextmanager
     def stage(self, doing: str) -> Iterator["Stage"]:
-        """Show a spinner during a step, and afterwards a line with its duration."""
+        """Show what is being done during a step, and afterwards its duration.
+
+        What the library tells meanwhile appears beside the seconds so far and, where
+        the number of parts is known, the seconds left.
+        """
         stage = Stage(doing)
         start = time.perf_counter()
         if self.quiet:
             yield stage
             return
-        with self.err.status(Text(f"{doing} ..."), spinner="line"):
-            yield stage
+        with _progress(self.err) as shown:
+            task = shown.add_task(escaped(doing), total=None, left="")
+
+            def hear(told: Doing) -> None:
+                shown.update(
+                    task,
+                    description=escaped(f"{doing}: {told}"),
+                    left=_time_left(told, begun),
+                )
+
+            begun: dict[str, float] = {}
+            with listening(hear):
+                yield stage
         seconds = time.perf_counter() - start
         self.err.print(Text(f"{stage.done} ({seconds:.1f} s)", style="dim"))
 
@@ -151,6 +168,29 @@ class Screen:
         # One line per message, however long, so that it can be searched for.
         line = one_line(message)
         self.err.print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
+
+
+def _progress(console: Console) -> Progress:
+    """Make a line that disappears, for terminals only."""
+    return Progress(
+        SpinnerColumn("line"),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _time_left(told: Doing, begun: dict[str, float]) -> str:
+    """Estimate the seconds that a step with known parts still needs."""
+    now = time.perf_counter()
+    start = begun.setdefault(told.step, now)
+    if not told.done or not told.total:
+        return ""
+    seconds = (now - start) * (told.total - told.done) / told.done
+    return f"about {seconds:.0f} s left" if seconds >= 1.0 else ""
 
 
 def write_new(path: Path, text: str) -> None:

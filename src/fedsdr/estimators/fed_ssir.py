@@ -13,6 +13,7 @@ from fedsdr.estimators.reducer import Reducer, random_generator
 from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.run import run
+from fedsdr.telling import listening, written_by
 
 PROTOCOLS = ("sums", "secure")
 
@@ -91,6 +92,9 @@ class FedSSIR(Reducer):
     random_state : int, RandomState instance, Generator or None, default=None
         Source of randomness that splits rows for "moments" and "holdout" and decides
         ties between "votes"; the defaults use no randomness.
+    verbose : int, default=0
+        If not 0, lines on stderr say what is being done, with the seconds since the
+        start. `fedsdr.telling.listening` calls a function of yours instead.
 
     Attributes
     ----------
@@ -186,6 +190,7 @@ class FedSSIR(Reducer):
         max_seconds: float = 15.0,
         protocol: str = "sums",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.penalty = penalty
@@ -200,6 +205,7 @@ class FedSSIR(Reducer):
         self.max_seconds = max_seconds
         self.protocol = protocol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.
@@ -224,6 +230,10 @@ class FedSSIR(Reducer):
         method = Method(**parameters)
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
+        with listening(written_by(type(self).__name__) if self.verbose else None):
+            return self._fit_method(method, X, y, sites)
+
+    def _fit_method(self, method: Method, X: Any, y: Any, sites: Any) -> Self:
         generator = random_generator(self.random_state)
         adder = self._own_sites(X, y, sites, generator, method.response)
         if self.protocol == "secure":

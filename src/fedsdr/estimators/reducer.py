@@ -120,6 +120,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return tuple(f"x{j}" for j in range(self.n_features_in_))
         return tuple(str(name) for name in names)
 
+    def _html_repr(self) -> str:
+        """Show scikit-learn's box of parameters and, once fitted, what was found."""
+        box = str(super()._html_repr())
+        found = getattr(self, "result_", None)
+        return box if found is None else f"{box}{found._repr_html_()}"
+
     @property
     def _n_features_out(self) -> int:
         return self.directions_.shape[1]

@@ -19,6 +19,7 @@ from fedsdr.method import Terms, Variables
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.summaries.column_spread import Powers
+from fedsdr.telling import tell
 
 Sum = TypeVar("Sum")
 Found = TypeVar("Found")
@@ -211,4 +212,5 @@ def ask_sites(adder: Adder, asking: Asking[Found]) -> Found:
         except StopIteration as end:
             found: Found = end.value
             return found
+        tell(f"adding over the sites: {question.name}")
         answer = adder(question)

@@ -12,6 +12,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.summaries.dense_blocks import by_columns, by_rows
+from fedsdr.telling import tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ class OwnSites:
         self.n_sums += 1
         self.n_values += question.n_values
         total = None
-        for rows in self.rows.values():
+        for done, rows in enumerate(self.rows.values()):
+            tell(f"adding over the sites: {question.name}", done, len(self.rows))
             value = question.compute(rows)
             total = value if total is None else total + value
         return total

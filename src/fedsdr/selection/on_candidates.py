@@ -27,6 +27,7 @@ from fedsdr.solver import (
 )
 from fedsdr.solver.problem import relative_gap
 from fedsdr.solver.sources import MOST_ROWS
+from fedsdr.telling import tell
 
 # Variables that become candidates because they would raise the eigenvalues, at most,
 # and those whose gain is computed.
@@ -97,6 +98,7 @@ def _prove(
     known, proved = found.solution, None
     if not known.active.size:
         return wide, None
+    tell(f"proving the selection on all {wide.diagonals.sigma.size} variables")
     kind = KernelKind(found.weight, found.by_response)
     wide = yield from wide.with_columns(wide.candidates[known.active])
     few = rows_here and wide.diagonals.n_rows <= MOST_ROWS

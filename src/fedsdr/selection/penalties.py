@@ -15,6 +15,7 @@ from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.solving import solve_sums
 from fedsdr.solver import Solution, penalty_grid, penalty_max, solve_path
 from fedsdr.summaries.summary import Summary
+from fedsdr.telling import tell
 
 # Probability, over all variables together, that noise enters the directions.
 ENTRY_LEVEL = 0.001
@@ -323,7 +324,8 @@ def validate_by_moments(
         Scores; larger is better.
     """
     scores = []
-    for fitting, held_out in folds:
+    for fold, (fitting, held_out) in enumerate(folds):
+        tell("validating penalties", fold, len(folds))
         _, bases = candidates_on_path(
             fitting, n_directions, penalties, refit=refit, tol=tol
         )
