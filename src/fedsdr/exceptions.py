@@ -44,6 +44,7 @@ CODES = {
     "DISCLOSURE": "a disclosure rule of the site forbids the release",
     "INPUT": "the site's own data cannot be used for this study",
     "INTERNAL": "the site failed for a reason of its own, which it has recorded",
+    "LEFT": "the site's node has left, or was started again",
     "MALFORMED": "the message is not one that this protocol has",
     "ORDER": "the message came out of order, or again",
     "PEERS": "too few sites, or sites that were not agreed on",

@@ -11,6 +11,7 @@ from tests.attacks import weakened
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows
 
 from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import ColumnShapes, MomentsOf
 from fedsdr.result import Result
@@ -204,8 +205,11 @@ def test_values_and_gaps_of_a_column_are_levels(tmp_path: Path) -> None:
     assert violation.rule == "LEVELS"
     assert "values in x1 (1)" in violation.explanation
     # The site refuses; the others have no value at all.
-    with pytest.raises(ValueError, match="no value at any site"):
+    with pytest.raises(LostSiteError) as caught:
         files.run()
+    assert caught.value.failures == {"east": "DISCLOSURE"}
+    with pytest.raises(ValueError, match="no value at any site"):
+        files.run(without=["east"])
     assert "LEVELS" in (tmp_path / "east" / "site.log").read_text()
 
 

@@ -317,9 +317,9 @@ def test_a_rehearsal_is_the_study_and_leaves_no_trace(run, files) -> None:
 def test_too_few_sites_are_a_failure(run, files) -> None:
     sites = [files.site_file(name) for name in NAMES[:2]]
     outcome = run("study", "simulate", files.study_file, *sites)
-    assert outcome.exit_code == 1
+    assert outcome.exit_code == 2
     (line,) = errors(outcome)
-    assert "south: no answer in time" in line
+    assert "without south, west 2 sites are left, and the study needs 3" in line
 
 
 def test_a_rehearsal_says_why_a_site_refuses(run, files) -> None:

@@ -1,6 +1,9 @@
 """The parts of the commands that run nodes that need no nodes."""
 
 import json
+import socketserver
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,9 +20,17 @@ pytest.importorskip(
 )
 
 from fedsdr.cli.nodes import find_place
+from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import SumFolder
+from fedsdr.study import read_study
+from fedsdr.transports.nvflare.patience import PATIENCE_VARIABLE
 from fedsdr.transports.nvflare.ports import free_port
-from fedsdr.transports.nvflare.progress import FAILED, NodeProgress, read_progress
+from fedsdr.transports.nvflare.progress import (
+    FAILED,
+    Ending,
+    NodeProgress,
+    read_progress,
+)
 
 
 def run(*arguments: object) -> Result:
@@ -83,7 +94,7 @@ def test_coordinator_that_does_not_run(
 def test_nothing_was_submitted(files: Files, folder: Path, command: str) -> None:
     done = run("study", command, files.study_file, "--folder", folder)
     assert done.exit_code == 2
-    assert "nothing has been submitted" in done.stderr
+    assert "was not submitted from" in done.stderr
 
 
 def test_a_round_that_was_not_begun_is_not_voided(files: Files, folder: Path) -> None:
@@ -176,12 +187,82 @@ def test_missing_extra_is_named(
     assert "fedsdr[federation]" in done.stderr
 
 
+def test_a_study_of_other_sites_is_not_submitted(files: Files, folder: Path) -> None:
+    place = find_place(files.study_file, folder)
+    own = read_study(files.study_file).sites.digest
+    assert place.served() is None
+    with place.serving("0" * 64):
+        done = run("study", "submit", files.study_file, "--folder", folder)
+        assert done.exit_code == 2
+        assert "was started for other sites" in done.stderr
+        with pytest.raises(InputError, match="runs already"), place.serving(own):
+            pass
+    assert place.served() is None
+    with place.serving(own):
+        assert place.served() == own
+
+
+def test_submit_waits_for_a_node_that_is_being_started(
+    files: Files, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PATIENCE_VARIABLE, "3")
+    place = find_place(files.study_file, folder)
+    begin = time.monotonic()
+    with place.serving(read_study(files.study_file).sites.digest):
+        done = run("study", "submit", files.study_file, "--folder", folder)
+    assert time.monotonic() - begin >= 3.0
+    assert done.exit_code == 1
+    assert "is study start running?" in done.stderr
+
+
+def test_sites_that_are_left_out_are_checked(files: Files, folder: Path) -> None:
+    submit = ("study", "submit", files.study_file, "--folder", folder)
+    done = run(*submit, "--without", "nobody")
+    assert done.exit_code == 2
+    assert "the study has no site 'nobody' that could be left out" in done.stderr
+
+
+class Plain(socketserver.BaseRequestHandler):
+    """A program that does not speak TLS."""
+
+    def handle(self) -> None:
+        """Answer something."""
+        self.request.recv(100)
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_a_port_that_is_taken_is_named(files: Files, tmp_path: Path) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        where = ("--folder", tmp_path / "own")
+        made = run("study", "provision", files.study_file, *where, "--port", port)
+        assert made.exit_code == 0, made.output
+        done = run("study", "submit", files.study_file, *where)
+        server.shutdown()
+    assert done.exit_code == 1
+    assert "is taken by another program, which is no coordinator" in done.stderr
+
+
+def test_kits_have_no_scripts_and_no_advice_of_others(folder: Path) -> None:
+    names = {path.name for path in (folder / "kits").rglob("*") if path.is_file()}
+    assert not [name for name in names if name.endswith((".sh", ".ipynb"))]
+    (readme,) = (folder / "kits").rglob("readme*")
+    assert "fedsdr study start" in readme.read_text()
+
+
+def test_hints_name_the_folder(files: Files, tmp_path: Path) -> None:
+    where = tmp_path / "with a blank"
+    done = run("study", "submit", files.study_file, "--folder", where)
+    assert f"provision {files.study_file} --folder '{where}'" in done.stderr
+
+
 def test_progress_is_one_line(tmp_path: Path) -> None:
     progress = NodeProgress(tmp_path)
     progress.asked("secure.keys", {"east": 10, "west": 12, "north": 10})
     progress.answered("east", 5)
     progress.failed(["west"], "DISCLOSURE")
-    progress.end(FAILED, "too few sites")
+    progress.end(FAILED, Ending("refused", "too few sites", {"west": "DISCLOSURE"}))
     snapshot = read_progress(tmp_path)
     assert snapshot is not None
     assert nodes.describe(snapshot) == (

@@ -93,6 +93,11 @@ def test_port_in_use_is_said_at_once(running: tuple[Office, Process]) -> None:
     done = office.study("start")
     assert time.monotonic() - begin < 30.0
     assert done.exit_code == 2
+    assert f"the coordinator's node of {office.folder} runs already" in done.stderr
+    # Its port is taken for other studies too.
+    other = office.provision(office.folder.with_name("other"))
+    done = office.study("start", folder=other)
+    assert done.exit_code == 2
     assert f"port {office.port} of localhost is in use" in done.stderr
 
 
@@ -107,7 +112,7 @@ def test_port_that_does_not_answer_is_in_use_too(office: Office) -> None:
 def test_sites_that_never_join_are_named(running: tuple[Office, Process]) -> None:
     office, _ = running
     done = office.study("submit", "--patience", 1)
-    assert done.exit_code == 1
+    assert done.exit_code == 5
     assert f"{', '.join(NAMES)} did not join within 1 s" in done.stderr
     done = office.study("status")
     assert done.exit_code == 0

@@ -27,8 +27,8 @@ def test_site_is_killed_before_anything_has_left(tmp_path: Path) -> None:
         other = {**files.study, "purpose": "something else"}
         write_toml(files.root / "west" / "study.toml", other)
         done = study.attempt().end()
-        assert done.exit_code == 1
-        assert "west: the study's terms differ from those that the site" in done.stderr
+        assert done.exit_code == 4
+        assert "west refuses, since the study.toml that it has agreed" in done.stderr
         files.write_study()
 
         study.lose_west("secure.agree", "before", "process")

@@ -1,4 +1,4 @@
-"""A site is lost before its numbers have left: the others continue without it."""
+"""A site is lost before its numbers have left: the study goes on only by choice."""
 
 from pathlib import Path
 
@@ -36,10 +36,10 @@ def expect(files: Files, folder: Path) -> Result:
     transport = InProcess(
         parties, fault=lambda _, site, packed: packed if site in LEFT else None
     )
-    return conduct(files.study_file, transport, folder)
+    return conduct(files.study_file, transport, folder, without=["west"])
 
 
-def test_study_goes_on_without_a_site_that_is_killed(tmp_path: Path) -> None:
+def test_study_goes_on_without_a_killed_site_by_choice(tmp_path: Path) -> None:
     files = Files(tmp_path / "study", simulate_rows(), model={"refit": "pooled"})
     sites = {name: files.site_file(name) for name in NAMES}
     with (
@@ -49,12 +49,23 @@ def test_study_goes_on_without_a_site_that_is_killed(tmp_path: Path) -> None:
         nodes.nodes.wait_for_server(nodes.kits.server, PATIENCE)
         holds.at("west", "secure.shares", "before")
         where = ("--folder", tmp_path, "--patience", PATIENCE)
-        command = Command("study", "submit", files.study_file, *where)
+        submit = ("study", "submit", files.study_file, *where)
+        command = Command(*submit, "--attempts", 1)
         holds.wait()
+        holds.nowhere()
         cut_power(nodes, "west")
         done = command.end()
-        assert done.exit_code == 0, done.output
-        assert "west: TIMEOUT" in done.stderr
+        assert done.exit_code == 5, done.output
+        assert "west has left, or was started again (LEFT)" in done.stderr
+        assert f"--without west --folder {tmp_path}" in done.stdout
+        assert not (nodes.state / "result.json").exists()
+        # Nobody joins in this second, and nothing begins.
+        done = Command(*submit[:-1], 1).end()
+        assert done.exit_code == 5
+        assert "west did not join within 1 s" in done.stderr
+        done = Command(*submit, "--without", "west").end()
+        assert done.exit_code == 3, done.output
+        assert "finished without west (left out by choice)" in done.stdout
         fetched = tmp_path / "fetched.json"
         fetch = ("study", "fetch", files.study_file, "--folder", tmp_path)
         assert Command(*fetch, "--out", fetched).end().exit_code == 0

@@ -76,6 +76,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         columns={**columns, "x1": FILLED},
         model={"refit": "pooled"},
     )
+    # One of them refuses by its rules, and the study goes on.
+    files.write_study(sites={**files.study["sites"], "required": "minimum"})
     sites = {name: files.site_file(name) for name in NAMES}
     with (
         holding(root / "holds"),

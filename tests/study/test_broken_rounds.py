@@ -1,6 +1,5 @@
 """An interrupted sum is resumed with the same sites, or not at all."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,9 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate, void_round
 from fedsdr.exceptions import InputError
 from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.protocols.secure import SecureSum, SumFolder
-from fedsdr.protocols.secure.attempts import BrokenRoundError
+from fedsdr.study.membership import CHOSEN
 from fedsdr.transports.in_process import Fault
 
 # Too few stay: four sites, three of whom must.
@@ -51,7 +51,7 @@ def count_entries(files: Files) -> dict[str, int]:
 def test_masked_numbers_bind_the_next_attempt(files: Files, message: str) -> None:
     break_off(files, message)
     before = count_entries(files)
-    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+    with pytest.raises(LostSiteError, match="west has not answered in time"):
         files.run(files.connect(fault=losing("west")))
     # South had offered nothing before "masked", and must not offer to fewer now.
     assert count_entries(files) == before
@@ -63,16 +63,18 @@ def test_before_masked_numbers_leave_other_sites_may_resume(
     files: Files, message: str
 ) -> None:
     break_off(files, message)
-    result = files.run(files.connect(fault=losing("west")))
+    result = files.run(files.connect(fault=losing("west")), without=["west"])
     assert result.settings["sites"] == ["east", "north", "south"]
+    assert result.provenance["left_out"] == {"west": CHOSEN}
 
 
 def test_a_site_that_was_not_there_is_not_asked_later(files: Files) -> None:
-    first = losing("west", since="secure.keys")
-    second = losing("south", since="secure.unmask")
+    fault = losing("south", since="secure.unmask")
     with pytest.raises(IncompleteError, match=r"secure\.unmask"):
-        files.run(files.connect(fault=both(first, second)))
-    assert files.run().settings["sites"] == ["east", "north", "south"]
+        files.run(files.connect(fault=fault), without=["west"])
+    result = files.run()
+    assert result.settings["sites"] == ["east", "north", "south"]
+    assert result.provenance["left_out"] == {"west": CHOSEN}
 
 
 def test_stewards_may_let_a_lost_site_go(files: Files) -> None:
@@ -83,7 +85,7 @@ def test_stewards_may_let_a_lost_site_go(files: Files) -> None:
         files.write_site(name, data=data, policy={"same_sites_only": False})
     (left,) = (files.coordinator / "run").glob("moments-*.round")
     left.unlink()
-    result = files.run(files.connect(fault=losing("west")))
+    result = files.run(files.connect(fault=losing("west")), without=["west"])
     assert result.settings["sites"] == ["east", "north", "south"]
 
 
@@ -101,29 +103,23 @@ def test_a_site_that_is_lost_between_profiles_has_to_come_back(
         # Moments, spread and the first profile have been added.
         return None if len(begun) > 3 and site == "west" else packed
 
-    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+    with pytest.raises(LostSiteError, match="west has not answered in time"):
         files.run(files.connect(fault=fault))
-    with pytest.raises(BrokenRoundError, match=r"Missing now: west \(no answer"):
+    with pytest.raises(LostSiteError, match="west has not answered in time"):
         files.run(files.connect(fault=losing("west")))
     assert files.run().settings["sites"] == list(NAMES)
 
 
-def both(*faults: Callable[[str, str, bytes], bytes | None]) -> Fault:
-    """Lose a message that any of these faults loses."""
-
-    def fault(name: str, site: str, packed: bytes) -> bytes | None:
-        outcomes = [one(name, site, packed) for one in faults]
-        return None if None in outcomes else packed
-
-    return fault
-
-
 def broken_rounds(files: Files, without: str) -> tuple[str, ...]:
-    with pytest.raises(BrokenRoundError, match="void") as caught:
-        files.run(files.connect(fault=losing(without)))
-    for name in caught.value.rounds:
+    """Return the rounds that the coordinator is told to void."""
+    decides = f"the steward of {without} decides"
+    with pytest.raises(InputError, match=decides) as caught:
+        files.run(files.connect(fault=losing(without)), without=[without])
+    begun = SumFolder(files.coordinator / "run").begun()
+    rounds = tuple(name for saved in begun.values() for name in saved["rounds"])
+    for name in rounds:
         assert name in str(caught.value)
-    return caught.value.rounds
+    return rounds
 
 
 @pytest.mark.parametrize(
@@ -136,20 +132,20 @@ def test_stewards_void_one_round_and_nothing_else(files: Files, message: str) ->
     others = ("east", "north", "south")
     # The coordinator alone cannot: sites still refuse, and nothing has begun.
     assert state.void(name)
-    with pytest.raises(IncompleteError, match="disclosure rule"):
-        files.run(files.connect(fault=losing("west")))
+    with pytest.raises(LostSiteError, match="a rule of its own forbids"):
+        files.run(files.connect(fault=losing("west")), without=["west"])
     for site in others:
         ledger = files.ledger(site)
         if any(entry.round == name for entry in ledger.entries()):
             void_round(ledger, name)
             assert ledger.entries()[-1].stage == "voided"
             ledger.verify()
-    result = files.run(files.connect(fault=losing("west")))
+    result = files.run(files.connect(fault=losing("west")), without=["west"])
     assert result.settings["sites"] == list(others)
     # The rule is in force again: the finished sum cannot be had over four sites.
     for path in (files.coordinator / "run").iterdir():
         path.unlink()
-    with pytest.raises(IncompleteError, match="disclosure rule"):
+    with pytest.raises(LostSiteError, match="a rule of its own forbids"):
         files.run()
 
 

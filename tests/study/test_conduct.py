@@ -13,7 +13,7 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 from fedsdr import FedSSIR, InputError
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
-from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.result import Result
 from fedsdr.rows.site_rows import Rows
 from fedsdr.study import conduct
@@ -181,8 +181,9 @@ def test_restarted_sites_draw_the_same_folds(
 
 
 @pytest.mark.parametrize("model", [POOLED, {}], ids=["pooled", "default"])
-def test_a_site_that_is_lost_is_left_out(tmp_path: Path, model: Any) -> None:
+def test_a_site_that_need_not_be_there_is_left_out(tmp_path: Path, model: Any) -> None:
     files = Files(tmp_path, simulate_rows(), model=model)
+    files.write_study(sites={**files.study["sites"], "required": "minimum"})
 
     def fault(name: str, site: str, packed: bytes) -> bytes | None:
         return None if site == "west" else packed
@@ -193,6 +194,7 @@ def test_a_site_that_is_lost_is_left_out(tmp_path: Path, model: Any) -> None:
     expected = fit(rows, **model).result_
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     assert result.settings["sites"] == ["east", "north", "south"]
+    assert result.provenance["left_out"] == {"west": "TIMEOUT"}
     assert steps[0].failures == {"west": "TIMEOUT"}
     journal = files.coordinator / "run" / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
@@ -202,7 +204,7 @@ def test_a_site_that_is_lost_is_left_out(tmp_path: Path, model: Any) -> None:
 
 def test_too_few_sites_end_a_study_and_the_log_says_why(tmp_path: Path) -> None:
     files = Files(tmp_path, simulate_rows(n_rows=30))
-    with pytest.raises(IncompleteError, match="disclosure rule"):
+    with pytest.raises(LostSiteError, match="north refuses, since a rule of its own"):
         files.run()
     log = tmp_path / "north" / "site.log"
     assert "secure.agree DISCLOSURE" in log.read_text()
@@ -224,8 +226,9 @@ def test_a_differing_study_file_is_refused(tmp_path: Path) -> None:
         lines = lines.replace(key, own[name])
     (tmp_path / "other" / "west" / "study.toml").write_text(lines)
     steps: list[Any] = []
-    other.run(progress=steps.append)
-    assert steps[0].failures == {"west": "TERMS"}
+    with pytest.raises(LostSiteError, match=r"west refuses, since the study\.toml"):
+        other.run(progress=steps.append)
+    assert [step.failures for step in steps] == [{"west": "TERMS"}]
 
 
 def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:

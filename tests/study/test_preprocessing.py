@@ -14,7 +14,7 @@ from fedsdr import FedSSIR
 from fedsdr.data.arrow_files import to_frame
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
-from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.result import Result
 from fedsdr.rows import StreamedRows
 from fedsdr.study import CheckError, StudyFile, open_site
@@ -252,10 +252,12 @@ def test_a_few_values_in_a_column_of_gaps_are_protected(tmp_path: Path) -> None:
     rows.loc[2:, "x1"] = np.nan
     columns = {f"x{j}": FILLED for j in range(2)}
     files = Files(tmp_path, rows[["site", "x0", "x1", "y"]], columns=columns)
-    steps: list[Any] = []
+    with pytest.raises(LostSiteError) as caught:
+        files.run()
+    assert caught.value.failures == {"east": "DISCLOSURE"}
+    # The others have no value at all.
     with pytest.raises(ValueError, match="no value at any site"):
-        files.run(progress=steps.append)
-    assert steps[0].failures == {"east": "DISCLOSURE"}
+        files.run(without=["east"])
     assert "LEVELS" in (tmp_path / "east" / "site.log").read_text()
 
 
@@ -297,8 +299,9 @@ def test_the_coordinator_must_send_means_that_fit(tmp_path: Path) -> None:
             return transport(name, requests, timeout)
         return transport(name, payloads, timeout)
 
-    with pytest.raises(IncompleteError, match="not one that this protocol has"):
+    with pytest.raises(LostSiteError) as caught:
         files.run(exchange)
+    assert set(caught.value.failures.values()) == {"MALFORMED"}
 
 
 def test_rows_that_do_not_fit_in_memory_give_the_same_result(
@@ -316,3 +319,17 @@ def test_rows_that_do_not_fit_in_memory_give_the_same_result(
     assert result.selected == expected.selected
     assert subspace_distance(result.directions, expected.directions) < 1e-8
     assert result.n_rows == expected.n_rows == len(rows)
+
+
+def test_a_column_of_the_study_is_not_suggested_for_another(tmp_path: Path) -> None:
+    rows = simulate_rows().rename(columns={"x1": "x_one"})
+    columns = {name: {"type": "number"} for name in ("x0", "x1", "x2", "x3")}
+    files = Files(tmp_path, rows, columns=columns)
+    with pytest.raises(CheckError, match="column 'x1' is not in the data") as caught:
+        open_site(files.site_file("north"), rehearsal=True)
+    for name in ("x0", "x2", "x3"):
+        assert f"if it is '{name}'" not in str(caught.value)
+    files = Files(tmp_path / "again", rows.rename(columns={"x_one": "X1"}))
+    files.write_study(columns=columns)
+    with pytest.raises(CheckError, match="if it is 'X1', write that name"):
+        open_site(files.site_file("north"), rehearsal=True)

@@ -14,6 +14,7 @@ from fedsdr.disclosure import Ledger
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, N_DESCRIBED, N_STEPPED, same_scores
 from fedsdr.protocols import IncompleteError
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.questions import ColumnShapes
 from fedsdr.result import Result
 from fedsdr.rows import StreamedRows
@@ -232,7 +233,7 @@ def test_units_that_cannot_be_added_are_noticed_before(
     assert any(
         words in problem for problem in dry_run(files.site_file("east")).problems
     )
-    with pytest.raises(IncompleteError, match="own data cannot be used"):
+    with pytest.raises(LostSiteError, match="cannot use its rows or files"):
         files.run()
     assert words in (tmp_path / "east" / "site.log").read_text()
 

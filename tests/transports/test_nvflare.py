@@ -6,6 +6,7 @@ import stat
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,9 +43,14 @@ from fedsdr.transports.nvflare.node_settings import (
     TASK,
 )
 from fedsdr.transports.nvflare.patience import GRACE_VARIABLE, PATIENCE_VARIABLE
+from fedsdr.transports.nvflare.presence import RollCall
 from fedsdr.transports.nvflare.progress import NodeProgress, read_progress
 from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
 from fedsdr.transports.nvflare.reachability import Reachability
+from fedsdr.transports.nvflare.registrations import (
+    read_registrations,
+    write_registrations,
+)
 
 SITES = ("east", "north", "south")
 SECRET = "patient 4711 weighs 83.5"
@@ -186,15 +192,24 @@ class Controller:
 class Engine:
     """Engine with clients, some of which have no connection."""
 
-    def __init__(self, unreachable: tuple[str, ...]) -> None:
+    def __init__(self, unreachable: tuple[str, ...], folder: Path = Path()) -> None:
         self.unreachable = unreachable
+        self.folder = folder
 
     def get_clients(self) -> list[Any]:
         """List all clients at the start of the job."""
         return [
-            SimpleNamespace(name=site, get_fqcn=lambda site=site: f"node of {site}")
+            SimpleNamespace(
+                name=site,
+                token=f"first of {site}",
+                get_fqcn=lambda site=site: f"node of {site}",
+            )
             for site in SITES
         ]
+
+    def get_workspace(self) -> Any:
+        """Return the object that knows the folder of the node."""
+        return SimpleNamespace(get_root_dir=lambda: str(self.folder))
 
     def get_cell(self) -> Any:
         """Return the object that sends messages to nodes."""
@@ -218,7 +233,7 @@ def connect(
     stop: bool = False,
     unreachable: tuple[str, ...] = (),
 ) -> TaskExchange:
-    engine = Engine(unreachable)
+    engine = Engine(unreachable, folder)
     context = SimpleNamespace(get_engine=lambda: engine)
     abort = SimpleNamespace(triggered=stop)
     return TaskExchange(controller, context, abort, NodeProgress(folder))
@@ -250,9 +265,9 @@ def test_exchange_tells_failures_apart(tmp_path: Path) -> None:
     assert replies == {}
     assert failures == {
         "east": "DISCLOSURE",
-        "north": "TIMEOUT",
+        "north": "LEFT",
         "south": "TIMEOUT",
-        "absent": "TIMEOUT",
+        "absent": "LEFT",
     }
     assert "south" in controller.cancelled
     assert "north" not in controller.cancelled
@@ -276,7 +291,7 @@ def test_a_site_that_has_no_connection_is_lost_before_its_time(
     begin = time.monotonic()
     replies, failures = exchange("double", {site: {"x": 1} for site in SITES}, 60.0)
     assert time.monotonic() - begin < 30.0
-    assert (set(replies), failures) == ({"east", "north"}, {"south": "TIMEOUT"})
+    assert (set(replies), failures) == ({"east", "north"}, {"south": "LEFT"})
     assert "south" in controller.cancelled
 
 
@@ -325,6 +340,38 @@ def test_connections_that_come_back_are_not_lost() -> None:
     # A new wait needs a new look.
     with reachability.watched(lambda: ()):
         assert reachability.lost() == set()
+
+
+def test_a_node_that_was_started_again_is_lost_for_the_job(tmp_path: Path) -> None:
+    tokens = {site: f"first of {site}" for site in SITES}
+    write_registrations(tmp_path, tokens)
+    registered = partial(read_registrations, tmp_path)
+    reachability = Reachability(Engine(()), 60.0, registered)
+    with reachability.watched(lambda: ()):
+        reachability.look(SITES)
+        assert reachability.lost() == set()
+        # A node that has left may come back with the same registration.
+        write_registrations(tmp_path, {s: t for s, t in tokens.items() if s != "east"})
+        reachability.look(SITES)
+        assert reachability.lost() == set()
+        write_registrations(tmp_path, {**tokens, "east": "second of east"})
+        reachability.look(SITES)
+        assert reachability.lost() == {"east"}
+    assert "first of" not in (tmp_path / "registered.json").read_text()
+
+
+def test_nodes_without_a_connection_have_left() -> None:
+    roll = RollCall(gone=0.2)
+    registered = {"1": "east", "2": "west"}
+    assert roll.left(registered, {"east", "west"}) == []
+    assert roll.left(registered, {"east"}) == []
+    # Back in time.
+    assert roll.left(registered, {"east", "west"}) == []
+    assert roll.left(registered, {"east"}) == []
+    deadline = time.monotonic() + 30.0
+    while not (left := roll.left(registered, {"east"})):
+        assert time.monotonic() < deadline
+    assert left == ["2"]
 
 
 def test_a_full_disk_loses_no_answer(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Shared parts of the commands that run nodes: options, folders, errors, progress."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.files import explained, write_atomically
+from fedsdr.files import explained, locked, write_atomically
 
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.progress import Snapshot
@@ -55,29 +56,76 @@ class Place:
         return Kits(self.folder / "kits")
 
     @property
-    def state(self) -> Path:
-        """Folder of finished rounds, progress and result."""
+    def first(self) -> Path:
+        """Folder of orders, and of the first study that the node conducts."""
         return self.folder / "state"
+
+    @property
+    def state(self) -> Path:
+        """Folder of finished rounds, progress and result of this study."""
+        from fedsdr.study import read_study
+        from fedsdr.study.conducting import read_claim
+
+        digest = read_study(self.study_file).digest
+        if read_claim(self.first) in (None, digest):
+            return self.first
+        return self.folder / "studies" / digest[:16]
 
     @property
     def log(self) -> Path:
         """Log of the coordinator's node."""
         return self.folder / "coordinator.log"
 
+    def command(self, verb: str, *more: str) -> str:
+        """Write a command of the coordinator for this study and this folder."""
+        usual = self.study_file.parent / "federation"
+        where = () if self.folder == usual else ("--folder", str(self.folder))
+        words = ("fedsdr", "study", verb, str(self.study_file), *more, *where)
+        return shlex.join(words)
+
+    @contextmanager
+    def serving(self, sites: str) -> Iterator[None]:
+        """Note for which sites, by their digest, the node is started while it runs."""
+        with ExitStack() as stack:
+            try:
+                lock = stack.enter_context(locked(self._serving, wait=False))
+            except BlockingIOError:
+                raise InputError(
+                    f"the coordinator's node of {self.folder} runs already: stop it "
+                    "with Ctrl-C where it was started"
+                ) from None
+            lock.truncate(0)
+            lock.write(sites.encode("ascii"))
+            yield
+
+    def served(self) -> str | None:
+        """Return the digest of the sites that the node was started for, if it runs."""
+        try:
+            with locked(self._serving, exclusive=False, wait=False):
+                return None
+        except FileNotFoundError:
+            return None
+        except BlockingIOError:
+            return self._serving.read_text(encoding="ascii")
+
+    @property
+    def _serving(self) -> Path:
+        return self.folder / "serving"
+
     def read_job(self) -> str:
         """Read the identifier of the last job."""
         try:
-            return (self.folder / "job").read_text().strip()
+            return (self.state / "job").read_text().strip()
         except FileNotFoundError:
             raise InputError(
-                f"nothing has been submitted from {self.folder}: see fedsdr study "
-                "submit"
+                f"{self.study_file} was not submitted from {self.folder}: run "
+                f"{self.command('submit')}"
             ) from None
 
     def write_job(self, job: str) -> None:
         """Write the identifier of a job."""
-        with explained(f"cannot write {self.folder / 'job'}"):
-            write_atomically(self.folder / "job", f"{job}\n")
+        with explained(f"cannot write {self.state / 'job'}"):
+            write_atomically(self.state / "job", f"{job}\n")
 
 
 def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> Place:
@@ -85,7 +133,7 @@ def find_place(study_file: Path, folder: Path | None, *, made: bool = True) -> P
     place = Place(study_file, folder or study_file.parent / "federation")
     if made and not place.kits.folder.is_dir():
         raise InputError(
-            f"{place.folder} has no kits: run fedsdr study provision {study_file}"
+            f"{place.folder} has no kits: run {place.command('provision')}"
         )
     return place
 
@@ -126,15 +174,13 @@ def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[]
 def describe(snapshot: "Snapshot") -> str:
     """Describe the state of a study in one line."""
     answered = sum(word == "answered" for word in snapshot.sites.values())
-    lost = {
-        site: word
-        for site, word in snapshot.sites.items()
-        if word not in ("answered", "waiting")
-    }
     line = (
         f"message {snapshot.exchange}, {snapshot.message}: {answered} of "
         f"{len(snapshot.sites)} sites have answered"
     )
-    if lost:
-        line += "; " + ", ".join(f"{site}: {code}" for site, code in lost.items())
-    return line
+    others = [
+        f"{site} has no connection" if word == "away" else f"{site}: {word}"
+        for site, word in snapshot.sites.items()
+        if word not in ("answered", "waiting")
+    ]
+    return "; ".join([line, ", ".join(others)]) if others else line

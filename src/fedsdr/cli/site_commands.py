@@ -5,6 +5,7 @@ import typer
 from fedsdr.cli.certificate_request import request
 from fedsdr.cli.ledger_copies import backup, restore
 from fedsdr.cli.log_bundles import site_logs
+from fedsdr.cli.site_accept import accept
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_doctor import doctor
 from fedsdr.cli.site_init import init
@@ -26,6 +27,7 @@ app.command()(doctor)
 app.command("logs")(site_logs)
 app.command()(request)
 app.command()(join)
+app.command()(accept)
 app.command()(void)
 ledger_app.command()(backup)
 ledger_app.command()(restore)

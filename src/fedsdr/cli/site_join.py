@@ -12,7 +12,7 @@ from fedsdr.cli.site_check import show_study
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
-    from fedsdr.transports.nvflare.processes import Nodes
+    from fedsdr.transports.nvflare.processes import Node, Nodes
 
 # Seconds between two checks, and before a coordinator that does not answer is reported.
 LOOK = 0.5
@@ -44,6 +44,7 @@ def join(
         from fedsdr.transports.nvflare.node_settings import SITE_FILE
         from fedsdr.transports.nvflare.processes import nodes_together
         from fedsdr.transports.nvflare.site_kit import read_kit
+        from fedsdr.transports.nvflare.site_node import occupied
 
         site = read_site(file)
         study = site.read_study()
@@ -58,8 +59,8 @@ def join(
         screen.say(f"coordinator {found.host}:{found.port}, whose authority is")
         screen.say(f"    {found.words}")
         try:
-            with nodes_together() as nodes:
-                node = site.at(site.node)
+            node = site.at(site.node)
+            with occupied(node), nodes_together() as nodes:
                 launch = launch_site(found, site.at(site.tls), node)
                 variables = {SITE_FILE: str(file.resolve())}
                 nodes.start(launch, variables, log=node / "node.log")
@@ -78,7 +79,7 @@ def _wait(screen: Screen, nodes: "Nodes", doubts: "_Doubts") -> None:
             joined = True
             screen.say(f"Joined {where}. Stay until the result is here; leave")
             screen.say("with Ctrl-C.")
-        if not joined and (doubt := doubts.look()):
+        if not joined and (doubt := doubts.look(node)):
             screen.complain(f"{where} {doubt}; still trying, see {node.log}")
         time.sleep(LOOK)
 
@@ -89,23 +90,33 @@ class _Doubts:
     def __init__(self, folder: Path, host: str, port: int) -> None:
         self._folder, self.address = folder, (host, port)
         self._start = time.monotonic()
-        self._foreign: bool | None = None
+        self._listener = ""
         self._said = False
 
-    def look(self) -> str:
+    def look(self, node: "Node") -> str:
         """Return the reason on the first call that finds one, else an empty text."""
-        doubt = "" if self._said else self._find()
+        doubt = "" if self._said else self._find(node)
         self._said = self._said or bool(doubt)
         return doubt
 
-    def _find(self) -> str:
-        from fedsdr.transports.nvflare.certificates import is_foreign
+    def _find(self, node: "Node") -> str:
+        from fedsdr.transports.nvflare.certificates import find_listener
         from fedsdr.transports.nvflare.ports import listens
 
-        if self._foreign is None:
-            self._foreign = is_foreign(self._folder, *self.address)
-        if self._foreign:
-            return "does not accept this kit, which belongs to another study"
+        if not self._listener:
+            self._listener = find_listener(self._folder, *self.address)
+        if self._listener == "another study":
+            return (
+                "does not accept this kit, which belongs to another study, or another "
+                "study has taken the coordinator's port"
+            )
+        if self._listener == "another program":
+            return "is no coordinator: another program has taken the port"
+        if node.was_sent_away():
+            return (
+                "sends this site away: another process has joined with its kit, on "
+                "this machine or another one. End it first"
+            )
         if time.monotonic() - self._start < DOUBT:
             return ""
         if listens(*self.address):

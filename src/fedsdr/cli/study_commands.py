@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedsdr.cli import study_run, study_sites, tables
+from fedsdr.cli import study_run, study_sites, study_submit, tables
 from fedsdr.cli.log_bundles import study_logs
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_attach import attach
@@ -143,9 +143,9 @@ study_app.command()(study_run.provision)
 study_app.command()(study_sites.sign)
 study_app.command()(study_sites.revoke)
 study_app.command()(study_run.start)
-study_app.command()(study_run.submit)
+study_app.command()(study_submit.submit)
 study_app.command()(study_run.status)
-study_app.command()(study_run.resume)
+study_app.command()(study_submit.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 study_app.command()(attach)

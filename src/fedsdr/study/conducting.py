@@ -1,7 +1,7 @@
 """Conduct a study as its coordinator, from agreement to the published result."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,13 @@ from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Rep
 from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.result import Result
 from fedsdr.run import run
+from fedsdr.study.membership import (
+    CHOSEN,
+    Membership,
+    check_choice,
+    choose_sites,
+    read_members,
+)
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -51,6 +58,7 @@ def conduct(
     folder: str | Path,
     *,
     progress: Progress | None = None,
+    without: Collection[str] = (),
 ) -> Result:
     """Run a study, or the rest of an interrupted study.
 
@@ -66,19 +74,23 @@ def conduct(
         after the last finished sum, and no site is asked for a finished sum again.
     progress : callable, optional
         Function that is called with every `Step`.
+    without : collection of str, default=()
+        Sites that are left out, by choice and before their numbers are in a sum.
 
     Returns
     -------
     Result
-        Result of the study, written to the folder first and then sent to all sites. An
-        `IncompleteError` is raised if too few sites answered.
+        Result of the study, written to the folder first and then sent to all sites that
+        have agreed. All of its sums are over the same sites: a
+        `fedsdr.protocols.lost_sites.LostSiteError` is raised where one of them does not
+        answer, and the study goes on if called again once it does.
     """
     folder = Path(folder)
     study = read_study(study_file)
     desk = _Desk(study, exchange, folder, progress)
     result = desk.earlier_result()
     if result is None:
-        desk.add.agree()
+        desk.form(without)
         generator = np.random.default_rng(study.model.seed)
         result = desk.describe(run(desk.add, study.method, generator))
         result.to_json(folder / RESULT)
@@ -147,11 +159,32 @@ class _Desk:
         self._folder = folder
         self._progress = progress
         try:
-            state = SumFolder(folder)
+            self._state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
         self._claim()
-        self.add = SecureSum(self._watched, self.study, study_file.timeout, state)
+        timeout = study_file.timeout
+        self.add = SecureSum(self._watched, self.study, timeout, self._state)
+        self._members = Membership(self.study.sites)
+
+    def form(self, without: Collection[str]) -> None:
+        """Agree with the sites of the study, and fix who is in all of its sums."""
+        wanted = choose_sites(self.study_file, without)
+        begun = self._state.begun()
+        members = read_members(self._folder, begun)
+        if members is not None:
+            check_choice(members, without, begun)
+            self.add.agree(members.sites, members.sites)
+        else:
+            agreed = self.add.agree(wanted, self.study_file.sites.needed(wanted))
+            lost = set(wanted).difference(agreed)
+            left_out = dict.fromkeys(without, CHOSEN) | {
+                site: self.add.failures.get(site, "TIMEOUT") for site in sorted(lost)
+            }
+            members = Membership(tuple(sorted(agreed)), left_out)
+            members.save(self._folder)
+        self._members = members
+        self.add.bind(members.sites)
 
     def describe(self, found: Result) -> Result:
         """Add what the study agreed on, and which sites stayed."""
@@ -162,7 +195,21 @@ class _Desk:
             settings["noise"] = found.settings["noise"]
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
-        return replace(found, settings=settings)
+        record = {
+            "sums": self._sums(found.n_rows),
+            "left_out": dict(self._members.left_out),
+        }
+        return replace(
+            found, settings=settings, provenance={**found.provenance, **record}
+        )
+
+    def _sums(self, n_rows: int) -> list[dict[str, Any]]:
+        """List sites and rows of every sum; sites refuse one over other rows."""
+        begun = self._state.begun().items()
+        return [
+            {"sum": name.partition("-")[0], "sites": saved["sites"], "n_rows": n_rows}
+            for name, saved in begun
+        ]
 
     def earlier_result(self) -> Result | None:
         """Return the result of an earlier call, which only has to be sent again."""
@@ -207,20 +254,38 @@ class _Desk:
     def _claim(self) -> None:
         """Refuse a folder that holds the sums of another study."""
         path = self._folder / CLAIM
-        if not path.exists():
+        claimed = read_claim(self._folder)
+        if claimed is None:
             claim = {"name": self.study.name, "digest": self.study.digest}
             with explained(f"cannot write {path}"):
                 write_atomically(path, json.dumps(claim) + "\n")
-            return
-        try:
-            digest = json.loads(path.read_text(encoding="utf-8"))["digest"]
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{path} is damaged: use another folder") from error
-        if digest != self.study.digest:
+        elif claimed != self.study.digest:
             raise InputError(
                 f"{self._folder} belongs to another study, or to this one before its "
                 "file was changed: use another folder"
             )
+
+
+def read_claim(folder: Path) -> str | None:
+    """Read which study a folder of finished sums belongs to.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder at the coordinator.
+
+    Returns
+    -------
+    str or None
+        Digest of the study; None if nobody has claimed the folder.
+    """
+    path = folder / CLAIM
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["digest"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is damaged: use another folder") from error
 
 
 def _plain(step: Step) -> dict[str, Any]:

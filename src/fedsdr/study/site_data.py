@@ -173,7 +173,9 @@ def _check_columns(where: str, known: Sequence[str], wanted: dict[str, str]) -> 
         if source in counts:
             problems.append(f"two columns are called '{source}': rename one of them")
             continue
-        lower = {one.lower(): one for one in known if one}
+        # A column that the study reads under its own name is not meant here too.
+        free = [one for one in known if one and one not in wanted.values()]
+        lower = {one.lower(): one for one in free}
         close = get_close_matches(source.lower(), lower, n=1)
         hint = f"if it is '{lower[close[0]]}'" if close else "if it has another name"
         problems.append(

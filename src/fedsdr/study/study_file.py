@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -72,14 +73,53 @@ class Sites(BaseModel):
     roster : dict of str to str
         Public identity of every site, in hexadecimal, as ``fedsdr keygen`` prints it.
     minimum : int or None, default=None
-        Number of sites that must take part to the end; two thirds of the sites, and at
+        Fewest sites over which a sum can be opened; two thirds of the sites, and at
         least 3, if None.
+    required : {"all", "minimum"} or tuple of str, default="all"
+        Sites that have to be in the result. If one of them does not agree, the study
+        does not begin; with "minimum", any that many are enough. Whoever is in the
+        first sum has to be in all others.
     """
 
     model_config = FROZEN
 
     roster: Annotated[dict[str, str], AfterValidator(_check_roster)]
     minimum: StrictInt | None = None
+    required: Literal["all", "minimum"] | tuple[str, ...] = "all"
+
+    @model_validator(mode="after")
+    def _check_required(self) -> Self:
+        if isinstance(self.required, tuple):
+            unknown = sorted(set(self.required) - set(self.roster))
+            if unknown:
+                raise ValueError(
+                    f"required: the roster has no site '{unknown[0]}': use names of "
+                    'the roster, "all" or "minimum"'
+                )
+        return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names and keys, in hexadecimal: who takes part."""
+        return hashlib.sha256(canonical(dict(self.roster))).hexdigest()
+
+    def needed(self, sites: Iterable[str]) -> frozenset[str]:
+        """Return the sites without which the study does not begin.
+
+        Parameters
+        ----------
+        sites : iterable of str
+            Sites that nobody has chosen to leave out.
+
+        Returns
+        -------
+        frozenset of str
+            Those that `required` names.
+        """
+        if self.required == "minimum":
+            return frozenset()
+        asked = frozenset(sites)
+        return asked if self.required == "all" else asked.intersection(self.required)
 
 
 class StudyFile(BaseModel):
@@ -258,6 +298,9 @@ class StudyFile(BaseModel):
     def _agreed(self) -> AgreedStudy:
         """The study as the protocol knows it; a file that was read does not change."""
         plain = {key: value for key, value in self.content().items() if key != "sites"}
+        # Studies that need all sites keep the digests that they had before.
+        if self.sites.required != "all":
+            plain["required"] = _plain(self.sites.required)
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
             self.name,

@@ -17,6 +17,7 @@ from fedsdr.result import Result
 from fedsdr.run import provenance
 from fedsdr.secure_sum import Identity
 from fedsdr.spoken import escaped
+from fedsdr.study.accepted_studies import for_study
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
@@ -93,7 +94,9 @@ class StudySite:
         return reply
 
 
-def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
+def open_site(
+    site_file: str | Path, *, rehearsal: bool = False, digest: str = ""
+) -> StudySite:
     """Open a site: its rows, its rules, its ledger and its key.
 
     Parameters
@@ -103,6 +106,9 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
     rehearsal : bool, default=False
         True for a study whose messages stay in this process: rules see the ledger, but
         what it records is kept in memory, and neither result nor log are written.
+    digest : str, default=""
+        Digest of the study that is asked for, if it may be another one than that of the
+        file, see `fedsdr.study.accepted_studies`.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def open_site(site_file: str | Path, *, rehearsal: bool = False) -> StudySite:
         Party for a transport. An `InputError` names what in the files or rows cannot be
         used.
     """
-    site = read_site(site_file)
+    site = for_study(read_site(site_file), digest)
     study = site.read_study()
     identity = Identity.load(site.at(site.identity))
     agreed = study.to_study()

@@ -44,7 +44,9 @@ response = "auto"          # by the type of the target; or "ordered" numbers, "c
 # radius = 0.3             # see docs/privacy.md; `fedsdr study check` shows the cost
 
 [sites]
-# minimum = 3              # sites that must take part to the end; by default two
+# required = "all"         # sites that have to be in the result: all of them, a list of
+                           # names, or "minimum" for any that many
+# minimum = 3              # fewest sites that a sum can be opened for; by default two
                            # thirds of them, and at least 3
 
 # The line that `fedsdr keygen` prints at each site, sent to you in a way that you

@@ -8,7 +8,7 @@ from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols import Party
 from fedsdr.protocols.exchange import Payload
 from fedsdr.result import Result
-from fedsdr.study import conduct, open_site
+from fedsdr.study import conduct, open_site, read_study
 from fedsdr.study.conducting import Progress
 from fedsdr.transports.in_process import InProcess
 
@@ -41,7 +41,7 @@ def rehearse(
         The coordinator's ``study.toml``.
     site_files : iterable of str or Path
         The ``site.toml`` of each site. A site of the roster whose file is not given
-        counts as a site that does not answer.
+        is left out.
     progress : callable, optional
         Function that is called with every `fedsdr.study.Step`.
 
@@ -58,9 +58,7 @@ def rehearse(
             raise InputError(f"two site files have the name '{site.name}'")
         parties[site.name] = _Candid(site.name, site)
 
-    def fault(_name: str, site: str, packed: bytes) -> bytes | None:
-        return packed if site in parties else None
-
-    exchange = InProcess(parties, fault=fault, on_error="raise")
+    without = set(read_study(study_file).sites.roster).difference(parties)
+    exchange = InProcess(parties, on_error="raise")
     with tempfile.TemporaryDirectory() as folder:
-        return conduct(study_file, exchange, folder, progress=progress)
+        return conduct(study_file, exchange, folder, progress=progress, without=without)

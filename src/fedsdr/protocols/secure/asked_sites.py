@@ -13,6 +13,7 @@ from fedsdr.protocols.exchange import (
     Payloads,
     Replies,
 )
+from fedsdr.protocols.lost_sites import SILENT, LostSiteError, pick_codes
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
 from fedsdr.protocols.secure.secure_schema import SECURE
 
@@ -45,16 +46,57 @@ class AskedSites:
     study: AgreedStudy
     timeout: float = 600.0
     failures: Failures = field(default_factory=dict, init=False)
+    _required: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _greeted: tuple[str, ...] = field(default=(), init=False, repr=False)
+
+    def bind(self, members: Collection[str]) -> None:
+        """Add over these sites from now on, and over all of them in every sum.
+
+        Parameters
+        ----------
+        members : collection of str
+            Sites of the result. A sum that one of them is missing from is a
+            `LostSiteError`; without this, sums are over the sites that stay.
+        """
+        self._required = frozenset(members)
+
+    def publish(self, result: Payload) -> None:
+        """Send the result to every site that has agreed to the study.
+
+        Parameters
+        ----------
+        result : dict
+            Directions, support, eigenvalues and counts.
+        """
+        everyone = dict.fromkeys(self._greeted or self.study.sites, result)
+        self._exchange("secure.result", everyone, unread)
 
     def _ask(
-        self, name: str, payloads: Payloads, read: Read[T], **sizes: int
+        self,
+        name: str,
+        payloads: Payloads,
+        read: Read[T],
+        *,
+        opening: bool = False,
+        **sizes: int,
     ) -> dict[str, T]:
         """Exchange a message; some sites may fail, but not too many."""
         found = self._exchange(name, payloads, read, **sizes)
-        self._enough(name, found)
+        self._enough(name, found, opening=opening)
         return found
 
-    def _enough(self, name: str, sites: Collection[str]) -> None:
+    def _enough(
+        self, name: str, sites: Collection[str], *, opening: bool = False
+    ) -> None:
+        """Stop if a site is missing that has to be there, or if too many are.
+
+        While a sum is opened, the numbers of a silent site are in it already.
+        """
+        missing = pick_codes(self.failures, self._required.difference(sites))
+        if opening:
+            missing = {s: code for s, code in missing.items() if code not in SILENT}
+        if missing:
+            raise LostSiteError(name, missing)
         if len(sites) < self.study.agreed_threshold:
             raise IncompleteError(name, dict(self.failures))
 
@@ -90,3 +132,16 @@ class AskedSites:
             except Refusal as refusal:
                 self.failures[site] = refusal.code
         return found
+
+
+def unread(site: str, reply: Payload) -> None:
+    """Take a reply that holds nothing.
+
+    Parameters
+    ----------
+    site : str
+        Name of the site.
+    reply : dict
+        Its reply.
+    """
+    del site, reply

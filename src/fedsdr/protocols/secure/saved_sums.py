@@ -154,13 +154,27 @@ class SumFolder:
         """
         (self.path / f"{name}.round").unlink(missing_ok=True)
 
-    def void(self, round_name: str) -> bool:
+    def begun(self) -> dict[str, Payload]:
+        """List all sums that were begun, finished or not.
+
+        Returns
+        -------
+        dict of str to dict
+            Content by the name of the sum, sorted.
+        """
+        names = sorted(file.stem for file in self.path.glob("*.round"))
+        found = {name: self.load(name) for name in names}
+        return {name: saved for name, saved in found.items() if saved is not None}
+
+    def void(self, round_name: str, *, finished: bool = False) -> bool:
         """Strike a round from the attempts at a sum, after stewards have voided it.
 
         Parameters
         ----------
         round_name : str
             Name of the round.
+        finished : bool, default=False
+            Whether a finished sum may go as well: no result rests on it.
 
         Returns
         -------
@@ -172,7 +186,8 @@ class SumFolder:
         saved = (
             self.load(name) if re.fullmatch(r"[a-z]+(-[0-9a-f]{16}){2}", name) else None
         )
-        begun = [] if saved is None or "values" in saved else saved.get("rounds", [])
+        fixed = saved is None or ("values" in saved and not finished)
+        begun = [] if saved is None or fixed else saved.get("rounds", [])
         if saved is None or round_name not in begun:
             raise InputError(
                 f"no sum in {self.path} was begun and left unfinished in round "

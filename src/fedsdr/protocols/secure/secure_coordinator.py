@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -14,7 +14,8 @@ from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
     Payload,
 )
-from fedsdr.protocols.secure.asked_sites import AskedSites
+from fedsdr.protocols.lost_sites import SILENT
+from fedsdr.protocols.secure.asked_sites import AskedSites, unread
 from fedsdr.protocols.secure.attempts import NOTHING_LEFT, Attempt
 from fedsdr.protocols.secure.disputes import Boxes, Disputes
 from fedsdr.protocols.secure.round_replies import (
@@ -93,19 +94,31 @@ class SecureSum(AskedSites):
         default_factory=dict, init=False, repr=False
     )
 
-    def agree(self) -> tuple[str, ...]:
-        """Ask every site whether it agrees to the study.
+    def agree(
+        self, sites: Collection[str] | None = None, required: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Ask sites whether they agree to the study.
+
+        Parameters
+        ----------
+        sites : collection of str or None, default=None
+            Sites that are asked; all if not given.
+        required : collection of str, default=()
+            Sites that have to agree.
 
         Returns
         -------
         tuple of str
-            Sites that agree.
+            Sites that agree; a `LostSiteError` if a required one does not.
         """
         payload = {"study": self.study.digest}
-        everyone = dict.fromkeys(self.study.sites, payload)
+        asked = self.study.sites if sites is None else tuple(sorted(sites))
+        self._required = frozenset(required)
+        everyone = dict.fromkeys(asked, payload)
         replies = self._ask("secure.agree", everyone, lambda _, reply: reply)
         self._flagged = any(reply.get("is_wide", False) for reply in replies.values())
-        return tuple(replies)
+        self._greeted = tuple(replies)
+        return self._greeted
 
     @property
     def is_wide(self) -> bool:
@@ -193,6 +206,7 @@ class SecureSum(AskedSites):
             if check is not None:
                 check(vector)
             saved = {**stamp, "values": vector, "sites": sorted(opened["masked"])}
+            saved["rounds"] = [*attempt.rounds, attempt.round]
             if statistic in OUTCOMES:
                 saved["opened"] = {**opened, "request": request}
             self.state.save(name, saved)
@@ -209,9 +223,9 @@ class SecureSum(AskedSites):
         all would be waited for once more.
         """
         opened = {**saved["opened"], "statistic": statistic}
-        silent = {site for site, code in self.failures.items() if code == "TIMEOUT"}
-        sites = {*saved["sites"], *(set(self.study.sites) - silent)}
-        self._exchange("secure.opened", dict.fromkeys(sorted(sites), opened), _unread)
+        silent = {site for site, code in self.failures.items() if code in SILENT}
+        sites = self._required or {*saved["sites"], *(set(self.study.sites) - silent)}
+        self._exchange("secure.opened", dict.fromkeys(sorted(sites), opened), unread)
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -259,17 +273,6 @@ class SecureSum(AskedSites):
                 "every study"
             )
 
-    def publish(self, result: Payload) -> None:
-        """Send the result to every site.
-
-        Parameters
-        ----------
-        result : dict
-            Directions, support, eigenvalues and counts.
-        """
-        everyone = dict.fromkeys(self.study.sites, result)
-        self._exchange("secure.result", everyone, _unread)
-
     def _run(
         self, context: Context, attempt: Attempt, request: Payload, n_values: int
     ) -> tuple[Vector, Payload]:
@@ -281,7 +284,8 @@ class SecureSum(AskedSites):
         # After the moments only sites whose rows are in them are asked: others would be
         # waited for in every sum.
         later = self.survivors if self._has_counted else ()
-        sites = attempt.sites or later or self.study.sites
+        members = tuple(sorted(self._required))
+        sites = members or attempt.sites or later or self.study.sites
         keys = self._ask(
             "secure.keys", dict.fromkeys(sites, start), partial(self._keys_of, context)
         )
@@ -305,13 +309,14 @@ class SecureSum(AskedSites):
 
         ask = {**tag, "survivors": list(survivors)}
         signed = self._ask(
-            "secure.confirm", dict.fromkeys(survivors, ask), signature_of
+            "secure.confirm", dict.fromkeys(survivors, ask), signature_of, opening=True
         )
         shown = {**tag, "signatures": signed}
         shares = self._ask(
             "secure.unmask",
             dict.fromkeys(signed, shown),
             partial(shares_of, office, boxes, set(masked)),
+            opening=True,
         )
         sums = MaskedSum(agreement, context, keys, tuple(sorted(boxes)), masked)
         opened = sums.open(shares)
@@ -350,7 +355,7 @@ class SecureSum(AskedSites):
             if asked
             else {}
         )
-        silent = {site for site in asked if self.failures.get(site) == "TIMEOUT"}
+        silent = {site for site in asked if self.failures.get(site) in SILENT}
         self._blame(boxes, disputes.decide(answers, silent))
         left = {site: own for site, own in boxes.items() if site not in silent}
         self._enough("secure.verify", left)
@@ -396,7 +401,3 @@ class SecureSum(AskedSites):
         signature: bytes = reply["signature"]
         check_signature(self.study.roster, site, signature, message)
         return signature
-
-
-def _unread(site: str, reply: Payload) -> None:
-    """Take a reply that holds nothing."""

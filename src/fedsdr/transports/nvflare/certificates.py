@@ -50,8 +50,8 @@ def check_validity(kit: Path, now: datetime | None = None) -> None:
             )
 
 
-def is_foreign(kit: Path, host: str, port: int) -> bool | None:
-    """Look whether the coordinator that listens is of another study than a kit.
+def find_listener(kit: Path, host: str, port: int) -> str:
+    """Look who listens where the coordinator of a kit should.
 
     Parameters
     ----------
@@ -64,9 +64,8 @@ def is_foreign(kit: Path, host: str, port: int) -> bool | None:
 
     Returns
     -------
-    bool or None
-        Whether its certificate was not signed by the authority of this kit. None if
-        nobody answers.
+    {"coordinator", "another study", "another program", ""}
+        Nothing if nobody answers, or not in time.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # NVFLARE's names of servers need not be those of hosts.
@@ -77,11 +76,16 @@ def is_foreign(kit: Path, host: str, port: int) -> bool | None:
             socket.create_connection((host, port), timeout=TIMEOUT) as connection,
             context.wrap_socket(connection),
         ):
-            return False
+            return "coordinator"
     except ssl.SSLCertVerificationError:
-        return True
+        return "another study"
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
+        return ""
+    except ssl.SSLError:
+        # It does not speak TLS.
+        return "another program"
     except OSError:
-        return None
+        return ""
 
 
 def _show(moment: datetime) -> str:

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from nvflare.fuel.utils.config_service import ConfigService
 from nvflare.private.stream_runner import HeaderKey
 
 from fedsdr.exceptions import InputError
-from fedsdr.transports.nvflare.certificates import check_validity, is_foreign
+from fedsdr.transports.nvflare.certificates import check_validity, find_listener
 from fedsdr.transports.nvflare.patience import FIRST, growing_waits
 from fedsdr.transports.nvflare.ports import listens
 
@@ -129,7 +130,9 @@ def _upload(api: Any, file_name: str, connection: Any) -> Any:
     return replies[FQCN.ROOT_SERVER].get_header(HeaderKey.END_RESULT)
 
 
-def connect(kit: Path, patience: float) -> Connection:
+def connect(
+    kit: Path, patience: float, starting: Callable[[], bool] = lambda: False
+) -> Connection:
     """Log in at the coordinator's node.
 
     Parameters
@@ -138,6 +141,9 @@ def connect(kit: Path, patience: float) -> Connection:
         Of the analyst.
     patience : float
         Seconds, then a `SessionError`, here and for each question.
+    starting : callable, optional
+        Whether somebody is starting the node, so that it is worth waiting although
+        nobody listens yet.
 
     Returns
     -------
@@ -155,15 +161,25 @@ def connect(kit: Path, patience: float) -> Connection:
     where = f"{address[0]}:{address[1]}"
     stranger = SessionError(
         f"the coordinator at {where} does not accept this certificate: use the kit "
-        "that its own study provision made"
+        "that its own study provision made, or end the other study that has taken the "
+        "port"
+    )
+    taken = SessionError(
+        f"the port {where} is taken by another program, which is no coordinator: end "
+        "it, and run study start"
     )
     # NVFLARE would otherwise look for a file of settings in all folders below the
     # current one, which can take minutes, and obey whatever it finds.
     ConfigService.initialize({}, [str(kit.resolve() / "startup")])
     for seconds in growing_waits(patience):
         if not listens(*address):
+            if starting():
+                continue
             break
-        if is_foreign(kit, *address):
+        listener = find_listener(kit, *address)
+        if listener == "another program":
+            raise taken
+        if listener == "another study":
             raise stranger
         try:
             session = _log_in(kit, str(admin["username"]), seconds)

@@ -11,13 +11,23 @@ from nvflare.apis.shareable import Shareable
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.exchange import Exchange, IncompleteError
+from fedsdr.protocols.lost_sites import SILENT
+from fedsdr.study.order_file import read_order
 from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
 from fedsdr.transports.nvflare.node_settings import (
     RESULT_FILE,
     STUDY_FILE,
     STUDY_FOLDER,
 )
-from fedsdr.transports.nvflare.progress import FAILED, FINISHED, NodeProgress
+from fedsdr.transports.nvflare.orphans import end_with_parent
+from fedsdr.transports.nvflare.progress import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    REFUSED,
+    Ending,
+    NodeProgress,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +42,8 @@ class StudyController(Controller):
     -----
     It takes no arguments, since those would come with the job. The variables
     ``FEDSDR_STUDY_FILE`` and ``FEDSDR_STUDY_FOLDER`` of the node's environment name the
-    study's file and the folder where finished rounds are kept. A study that was
+    study's file and the folder where finished rounds are kept; an order in that folder
+    may name another study of the same sites. A study that was
     interrupted goes on when a new job arrives: what is in the folder is not asked for
     again.
     """
@@ -85,7 +96,13 @@ class StudyController(Controller):
         """
         del client, task_name, client_task_id, result, fl_ctx
 
-    def conduct(self, study_file: Path, exchange: Exchange, folder: Path) -> None:
+    def conduct(
+        self,
+        study_file: Path,
+        exchange: Exchange,
+        folder: Path,
+        without: tuple[str, ...] = (),
+    ) -> None:
         """Conduct the study.
 
         Parameters
@@ -96,10 +113,12 @@ class StudyController(Controller):
             Reaches the sites.
         folder : Path
             For finished rounds and the result.
+        without : tuple of str, default=()
+            Sites that are left out by choice.
         """
         from fedsdr.study import conduct
 
-        conduct(study_file, exchange, folder)
+        conduct(study_file, exchange, folder, without=without)
 
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Conduct the study and leave its result with the job: NVFLARE calls this.
@@ -114,16 +133,24 @@ class StudyController(Controller):
         progress: NodeProgress | None = None
         try:
             study_file, folder = own_files()
+            end_with_parent()
+            order = read_order(folder)
+            without: tuple[str, ...] = ()
+            if order is not None:
+                study_file, folder, without = order.file, order.folder, order.without
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             progress = NodeProgress(folder)
+            if order is not None:
+                order.check()
             exchange = TaskExchange(self, fl_ctx, abort_signal, progress)
-            self.conduct(study_file, exchange, folder)
+            self.conduct(study_file, exchange, folder, without)
             self._hand_over(folder / RESULT_FILE, fl_ctx)
             progress.end(FINISHED)
         except Exception as error:
             # The coordinator has no rows, so its own folder may hold the whole text.
             logger.exception("the study stopped")
             if progress is not None:
-                progress.end(FAILED, describe(error))
+                progress.end(FAILED, judge(error))
             self.system_panic("the study stopped, see the coordinator's log", fl_ctx)
 
     def _hand_over(self, result: Path, fl_ctx: Any) -> None:
@@ -132,6 +159,27 @@ class StudyController(Controller):
             workspace = fl_ctx.get_engine().get_workspace()
             run = Path(workspace.get_run_dir(fl_ctx.get_job_id()))
             shutil.copyfile(result, run / RESULT_FILE)
+
+
+def judge(error: Exception) -> Ending:
+    """Tell why a study has stopped, and whether it can go on by itself.
+
+    Parameters
+    ----------
+    error : Exception
+        What went wrong.
+
+    Returns
+    -------
+    Ending
+        A job that was ended is interrupted, and so is a study whose sites are silent.
+    """
+    lost = error.failures if isinstance(error, IncompleteError) else {}
+    if isinstance(error, AbortedError) or (lost and SILENT.issuperset(lost.values())):
+        kind = INTERRUPTED
+    else:
+        kind = REFUSED if lost else FAILED
+    return Ending(kind, describe(error), lost)
 
 
 def describe(error: Exception) -> str:

@@ -16,6 +16,7 @@ from fedsdr.protocols.wire import encode
 from fedsdr.spoken import escaped
 from fedsdr.transports.nvflare.envelope import pack_code, pack_reply, read_request
 from fedsdr.transports.nvflare.node_settings import SITE_FILE, TASK
+from fedsdr.transports.nvflare.orphans import end_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -32,9 +33,10 @@ class SiteExecutor(Executor):
     def __init__(self) -> None:
         super().__init__()
         self._party: Party | None = None
+        self._study = ""
 
     def open_party(self) -> Party:
-        """Open the site.
+        """Open the site, for the study that the coordinator has named.
 
         Returns
         -------
@@ -46,7 +48,8 @@ class SiteExecutor(Executor):
         path = os.environ.get(SITE_FILE)
         if path is None:
             raise InputError(f"{SITE_FILE} is not set: start the site with site join")
-        return open_site(Path(path))
+        end_with_parent()
+        return open_site(Path(path), digest=self._study)
 
     def execute(
         self,
@@ -79,6 +82,9 @@ class SiteExecutor(Executor):
         name = "a message"
         try:
             name, payload = read_request(shareable)
+            named = payload.get("study", self._study)
+            if isinstance(named, str) and named != self._study:
+                self._study, self._party = named, None
             if self._party is None:
                 self._party = self.open_party()
             return pack_reply(encode(self._party.handle(name, payload)))

@@ -4,6 +4,8 @@ import math
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
@@ -15,6 +17,7 @@ from fedsdr.transports.nvflare.node_settings import TASK
 from fedsdr.transports.nvflare.patience import read_grace, read_patience
 from fedsdr.transports.nvflare.progress import NodeProgress
 from fedsdr.transports.nvflare.reachability import Reachability
+from fedsdr.transports.nvflare.registrations import read_registrations
 
 # Seconds between two looks at the signal that ends a job.
 LOOK = 0.2
@@ -82,14 +85,14 @@ class _Inbox:
         with self._changed:
             return tuple(sorted(self._missing))
 
-    def give_up(self, sites: Iterable[str]) -> None:
+    def give_up(self, sites: Iterable[str], code: str) -> None:
         """Wait no longer for sites, if they have not answered yet."""
         with self._changed:
             lost = self._missing.intersection(sites)
             self._missing -= lost
             if lost:
-                self.failures.update(dict.fromkeys(lost, "TIMEOUT"))
-                self._progress.failed(lost, "TIMEOUT")
+                self.failures.update(dict.fromkeys(lost, code))
+                self._progress.failed(lost, code)
 
 
 class TaskExchange:
@@ -121,7 +124,11 @@ class TaskExchange:
         self._abort = abort_signal
         self._progress = progress
         self._patience = read_patience()
-        self._reachability = Reachability(fl_ctx.get_engine(), read_grace())
+        engine = fl_ctx.get_engine()
+        node = Path(engine.get_workspace().get_root_dir())
+        self._reachability = Reachability(
+            engine, read_grace(), partial(read_registrations, node)
+        )
         self._started: set[str] = set()
 
     def __call__(
@@ -150,7 +157,7 @@ class TaskExchange:
         engine = self._fl_ctx.get_engine()
         here = {client.name for client in engine.get_clients()}
         inbox = _Inbox(set(packed), self._progress)
-        inbox.give_up(set(packed) - here)
+        inbox.give_up(set(packed) - here, "LEFT")
         tasks = {
             site: self._send(name, site, packed[site], timeout, inbox)
             for site in packed
@@ -187,7 +194,11 @@ class TaskExchange:
                 for site, task in tasks.items()
                 if task.completion_status is not None
             }
-            inbox.give_up(late | ended | self._reachability.lost())
+            inbox.give_up(ended | self._reachability.lost(), "LEFT")
+            inbox.give_up(late, "TIMEOUT")
+            self._progress.missed(
+                self._reachability.away().intersection(inbox.missing())
+            )
         self._started.update(inbox.replies)
         self._reachability.heard(inbox.replies)
 

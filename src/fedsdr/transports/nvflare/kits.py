@@ -6,7 +6,7 @@ from typing import Any
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
-from fedsdr.transports.nvflare.node_settings import CONTROLLER
+from fedsdr.transports.nvflare.node_settings import CONTROLLER, COORDINATOR_JOBS
 
 #: The one role that may start a study. NVFLARE's own list lets it upload code, which
 #: goes past the list of classes, and everything is allowed to its "project_admin".
@@ -69,6 +69,8 @@ def secure_server(kit: Path) -> None:
     for component in resources["components"]:
         if component["id"] == "job_manager":
             component["args"]["uri_root"] = str(storage / "jobs")
+        if component["id"] == "process_launcher":
+            component["path"] = COORDINATOR_JOBS
         if component["id"] == "job_scheduler":
             # Two jobs would ask the sites for the same sums.
             component["args"]["max_jobs"] = 1

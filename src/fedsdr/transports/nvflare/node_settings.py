@@ -10,6 +10,10 @@ STUDY_FOLDER = "FEDSDR_STUDY_FOLDER"
 CONTROLLER = "fedsdr.transports.nvflare.controller.StudyController"
 EXECUTOR = "fedsdr.transports.nvflare.executor.SiteExecutor"
 
+#: How nodes start the process of a job.
+SITE_JOBS = "fedsdr.transports.nvflare.job_processes.SiteJobs"
+COORDINATOR_JOBS = "fedsdr.transports.nvflare.job_processes.CoordinatorJobs"
+
 #: The only task that sites know; which message it carries is inside.
 TASK = "fedsdr"
 

@@ -25,6 +25,9 @@ MARK = "FEDSDR_NODE"
 # What NVFLARE's client says once.
 JOINED = b"Successfully registered client"
 
+# What it says when a connection, which was there, is not any more.
+CLOSED = b"is closed PID"
+
 # Seconds.
 GRACE = 5.0
 LOOK = 0.1
@@ -97,7 +100,20 @@ class Node:
         bool
             Whether its log says so: a site has nobody else to ask.
         """
-        return self.log.is_file() and JOINED in self.log.read_bytes()[self.begin :]
+        return JOINED in self._said()
+
+    def was_sent_away(self) -> bool:
+        """Look whether the coordinator's node ends the connections of a site's node.
+
+        Returns
+        -------
+        bool
+            Whether its log says so more than once: a single one can be lost.
+        """
+        return self._said().count(CLOSED) > 1
+
+    def _said(self) -> bytes:
+        return self.log.read_bytes()[self.begin :] if self.log.is_file() else b""
 
     def kill(self) -> None:
         """End the node at once, as a power cut would."""

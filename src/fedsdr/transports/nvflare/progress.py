@@ -13,6 +13,30 @@ from fedsdr.transports.nvflare.node_settings import PROGRESS_FILE
 
 RUNNING, FINISHED, FAILED = "running", "finished", "failed"
 
+#: Ways in which a study that has not finished has ended.
+REFUSED, INTERRUPTED = "refused", "interrupted"
+
+WAITING, AWAY = "waiting", "away"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a study has stopped.
+
+    Parameters
+    ----------
+    kind : str, default=""
+        See `Snapshot.ending`.
+    problem : str, default=""
+        In words.
+    lost : dict of str to str
+        Fixed codes of the sites that it stopped for.
+    """
+
+    kind: str = ""
+    problem: str = ""
+    lost: dict[str, str] = field(default_factory=dict)
+
 
 @dataclass
 class Snapshot:
@@ -27,11 +51,17 @@ class Snapshot:
     message : str, default=""
         Name of the last one.
     sites : dict of str to str
-        "waiting", "answered" or a fixed code, for each site of the last exchange.
+        "waiting", "away" (no connection), "answered" or a fixed code, for each site of
+        the last exchange.
     sent, received : dict of str to int
         Bytes to and from each site since the job began.
     problem : str, default=""
         Why it failed.
+    ending : str, default=""
+        Of a study that has failed: "refused" if a site or a rule has to change,
+        "interrupted" if it goes on once sites are back, "failed" otherwise.
+    lost : dict of str to str
+        Fixed codes of the sites that it stopped for.
     updated : float, default=0.0
         Seconds since 1970.
     """
@@ -43,6 +73,8 @@ class Snapshot:
     sent: dict[str, int] = field(default_factory=dict)
     received: dict[str, int] = field(default_factory=dict)
     problem: str = ""
+    ending: str = ""
+    lost: dict[str, str] = field(default_factory=dict)
     updated: float = 0.0
 
 
@@ -74,7 +106,7 @@ class NodeProgress:
         with self._lock:
             self._now.exchange += 1
             self._now.message = message
-            self._now.sites = dict.fromkeys(sizes, "waiting")
+            self._now.sites = dict.fromkeys(sizes, WAITING)
             add_counts(self._now.sent, sizes)
             self._write()
 
@@ -107,19 +139,39 @@ class NodeProgress:
             self._now.sites.update(dict.fromkeys(sites, code))
             self._write()
 
-    def end(self, state: str, problem: str = "") -> None:
+    def missed(self, sites: Iterable[str]) -> None:
+        """Note which of the sites that are awaited have no connection now.
+
+        Parameters
+        ----------
+        sites : iterable of str
+            Their names.
+        """
+        away = set(sites)
+        with self._lock:
+            before = dict(self._now.sites)
+            for site, word in before.items():
+                if word in (WAITING, AWAY):
+                    self._now.sites[site] = AWAY if site in away else WAITING
+            if self._now.sites != before:
+                self._write()
+
+    def end(self, state: str, ending: Ending | None = None) -> None:
         """Note how a study ended.
 
         Parameters
         ----------
         state : {"finished", "failed"}
             How.
-        problem : str, default=""
+        ending : Ending, optional
             Why it failed.
         """
+        ending = Ending() if ending is None else ending
         with self._lock:
             self._now.state = state
-            self._now.problem = problem
+            self._now.problem = ending.problem
+            self._now.ending = ending.kind
+            self._now.lost = dict(ending.lost)
             if not self._write():
                 # A full disk has no room for a second file, but the one that stands
                 # there may be overwritten: the reason of a failure must not be lost.

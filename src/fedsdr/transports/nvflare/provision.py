@@ -167,7 +167,17 @@ def provision(network: Network, folder: Path) -> Kits:
         _move(Path(scratch) / network.project / "state", folder / AUTHORITY)
         for file in (folder / AUTHORITY).iterdir():
             file.chmod(0o600)
+    _remove_scripts(folder)
     return kits
+
+
+def _remove_scripts(folder: Path) -> None:
+    """Remove NVFLARE's own ways to start a node: they know nothing of the study."""
+    for file in [one for one in folder.rglob("*") if one.is_file()]:
+        if file.suffix in (".sh", ".ipynb") or file.name == "readme.txt":
+            file.unlink()
+    note = "These files belong to fedsdr. Start the node with: fedsdr study start\n"
+    (folder / "readme.txt").write_text(note, encoding="utf-8")
 
 
 def _run(network: Network, scratch: Path) -> Path:

@@ -2,12 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message
+
+from fedsdr.transports.nvflare.registrations import digest_of
 
 # What every process of NVFLARE answers, whatever else it does.
 CHANNEL, ECHO = "_net_manager", "echo"
@@ -28,22 +30,43 @@ class Reachability:
     grace : float
         Seconds without a connection after which a site is lost. It may come back before
         that, since nodes connect again.
+    registered : callable
+        Reads which registration of each site is valid now, see `read_presence`.
 
     Notes
     -----
     A site that is connected and says nothing is not lost: it computes, or its machine
     is busy. How long that may take is for the study to say. A site whose node is
-    connected while the process of its job has died is not lost either: the node reports
-    that, and NVFLARE ends the job.
+    registered anew was started again, does not know of the job, and is lost for it. If
+    only the process of the job has died, the node reports that, and NVFLARE ends the
+    job.
     """
 
-    def __init__(self, engine: Any, grace: float) -> None:
+    def __init__(
+        self,
+        engine: Any,
+        grace: float,
+        registered: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self._engine = engine
         self._grace = grace
+        self._registered = registered
         self._lock = threading.Lock()
         # Since when, and whether that was confirmed during the present wait.
         self._since: dict[str, float] = {}
         self._confirmed: set[str] = set()
+        self._again: set[str] = set()
+
+    def away(self) -> set[str]:
+        """List sites that have no connection now.
+
+        Returns
+        -------
+        set of str
+            Their names; they may come back.
+        """
+        with self._lock:
+            return {*self._confirmed, *self._again}
 
     def lost(self) -> set[str]:
         """List sites that have had no connection for too long.
@@ -53,9 +76,10 @@ class Reachability:
         set of str
             Their names.
         """
-        latest = time.monotonic() - self._grace
+        now = time.monotonic()
         with self._lock:
-            return {site for site in self._confirmed if self._since[site] <= latest}
+            gone = {s for s in self._confirmed if now - self._since[s] >= self._grace}
+            return gone | self._again
 
     def heard(self, sites: Iterable[str]) -> None:
         """Note sites that have answered.
@@ -108,13 +132,20 @@ class Reachability:
         sites : tuple of str
             Who is asked.
         """
-        nodes = {
-            client.name: client.get_fqcn()
+        clients = {
+            client.name: client
             for client in self._engine.get_clients()
             if client.name in sites
         }
-        if not nodes:
+        if not clients:
             return
+        registered = self._registered()
+        again = {
+            site
+            for site, client in clients.items()
+            if site in registered and registered[site] != digest_of(client.token)
+        }
+        nodes = {site: client.get_fqcn() for site, client in clients.items()}
         replies = self._engine.get_cell().core_cell.broadcast_request(
             channel=CHANNEL,
             topic=ECHO,
@@ -129,6 +160,7 @@ class Reachability:
         self.heard(set(sites).difference(gone))
         now = time.monotonic()
         with self._lock:
+            self._again |= again
             for site in gone:
                 self._since.setdefault(site, now)
                 self._confirmed.add(site)

@@ -1,7 +1,8 @@
 """The program of the coordinator's node: NVFLARE's, with a list of certificates.
 
 Started as ``python -m``. NVFLARE lets in whoever has a certificate of the authority,
-for as long as that is valid; this node also asks whether it was revoked or replaced.
+for as long as that is valid; this node also asks whether it was revoked or replaced,
+lets no second node of a site in, and notices within seconds who has left.
 """
 
 import sys
@@ -20,6 +21,7 @@ from nvflare.private.fed.server.client_manager import ClientManager
 from nvflare.private.fed.utils.identity_utils import load_crt_chain_bytes
 
 from fedsdr.transports.nvflare.admission import is_admitted
+from fedsdr.transports.nvflare.presence import call_the_roll, let_nobody_in_twice
 
 
 def watch_the_door(server: Path) -> None:
@@ -55,7 +57,10 @@ def watch_the_door(server: Path) -> None:
 if __name__ == "__main__":
     version_check()
     arguments = parse_arguments()
-    watch_the_door(Path(arguments.workspace))
+    folder = Path(arguments.workspace)
+    watch_the_door(folder)
+    let_nobody_in_twice()
+    call_the_roll(folder)
     sys.exit(
         MainProcessMonitor.run(
             main_func=main, run_dir=arguments.workspace, args=arguments

@@ -255,7 +255,12 @@ class Session:
 
 
 @contextmanager
-def open_session(kit: Path, patience: float | None = None) -> Iterator[Session]:
+def open_session(
+    kit: Path,
+    patience: float | None = None,
+    *,
+    starting: Callable[[], bool] = lambda: False,
+) -> Iterator[Session]:
     """Connect to the coordinator's node.
 
     Parameters
@@ -265,13 +270,16 @@ def open_session(kit: Path, patience: float | None = None) -> Iterator[Session]:
     patience : float or None, default=None
         Seconds after which a node that does not answer is a `SessionError`;
         `read_patience` if not given.
+    starting : callable, optional
+        Whether somebody is starting the node now.
 
     Yields
     ------
     Session
         Closed at the end of the block.
     """
-    connection = connect(kit, read_patience() if patience is None else patience)
+    seconds = read_patience() if patience is None else patience
+    connection = connect(kit, seconds, starting)
     try:
         yield Session(connection)
     finally:

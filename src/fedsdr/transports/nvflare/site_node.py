@@ -2,26 +2,31 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from nvflare.fuel.utils import log_utils
 
 from fedsdr.exceptions import InputError
-from fedsdr.files import PRIVATE, explained, write_atomically
+from fedsdr.files import PRIVATE, explained, locked, write_atomically
 from fedsdr.spoken import escaped
 from fedsdr.transports.nvflare.kits import (
     ANSWER_TIMEOUT,
     JOIN_INTERVAL,
     PERMISSIONS,
 )
-from fedsdr.transports.nvflare.node_settings import EXECUTOR
+from fedsdr.transports.nvflare.node_settings import EXECUTOR, SITE_JOBS
 from fedsdr.transports.nvflare.site_kit import SiteKit
 
 #: Every file that NVFLARE reads settings, certificates or code from. It also imports
 #: what it finds in ``local/custom``.
 STARTUP = ("fed_client.json", "rootCA.pem", "client.crt", "client.key")
 LOCAL = ("resources.json", "authorization.json", "log_config.json")
+
+#: Locked by the process that has started the node.
+OCCUPIED = "occupied"
 
 #: One component less than NVFLARE's own: the one that sends logs to the server.
 RESOURCES: dict[str, Any] = {
@@ -55,8 +60,7 @@ RESOURCES: dict[str, Any] = {
         },
         {
             "id": "process_launcher",
-            "path": "nvflare.app_common.job_launcher.client_process_launcher."
-            "ClientProcessJobLauncher",
+            "path": SITE_JOBS,
             "args": {},
         },
     ],
@@ -94,6 +98,34 @@ def lay_out(kit: SiteKit, key: bytes, folder: Path) -> None:
             Path(log_utils.__file__).with_name("log_config.json"),
             local / "log_config.json",
         )
+
+
+@contextmanager
+def occupied(folder: Path) -> Iterator[None]:
+    """Keep a second node from running in the same folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the node; made if it does not exist.
+
+    Yields
+    ------
+    None
+        While the node runs. An `InputError` if another process has it.
+    """
+    with explained(f"{folder} cannot be written"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / OCCUPIED, wait=False, private=True))
+        except BlockingIOError:
+            raise InputError(
+                f"this site has joined already, and its node runs in {folder}: two "
+                "would take each other's messages. End the other 'fedsdr site join' "
+                "first"
+            ) from None
+        yield
 
 
 def check_folder(folder: Path) -> None:
