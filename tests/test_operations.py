@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.test_walkthrough import here, words
+from tests.test_walkthrough import here
 
 pytest.importorskip(
     "nvflare",
@@ -33,6 +33,11 @@ PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 BLOCK = re.compile(
     r"^( *)```(sh|text|console|toml|sql)(?: (\w+))?\n(.*?)^ *```$", re.DOTALL | re.M
 )
+
+
+def words(text: str) -> set[str]:
+    """Return the words of an output, without numbers and digests."""
+    return {word for word in text.split() if re.fullmatch(r"[a-z]{3,}[.,:]?", word)}
 
 
 def blocks(page: str) -> list[tuple[str, str, str]]:

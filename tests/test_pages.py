@@ -64,14 +64,20 @@ def link_examples(folder: Path) -> None:
     (folder / "examples").symlink_to(ROOT / "examples")
 
 
+def link_heart_disease(folder: Path) -> None:
+    for path in Path(os.environ[DATA_FOLDER]).rglob("processed.*.data"):
+        (folder / path.name).symlink_to(path)
+
+
 #: What a page expects to find in the folder of its commands.
 FILES: dict[str, Callable[[Path], None]] = {
+    "inference.md": link_heart_disease,
     "preparation.md": write_hospitals,
     "transports.md": link_examples,
 }
 
 #: Pages that load public data sets, and the variable that names their folder.
-WITH_DATA, DATA_FOLDER = ("prediction.md",), "FEDSDR_DATA"
+WITH_DATA, DATA_FOLDER = ("inference.md", "prediction.md"), "FEDSDR_DATA"
 
 #: A page whose commands start processes.
 WITH_PROCESSES = "transports.md"

@@ -85,8 +85,9 @@ def test_layout_and_comments_are_not_in_the_digest(tmp_path: Path) -> None:
 def test_the_defaults_are_those_of_the_estimator() -> None:
     parameters = FedSSIR().get_params()
     own = {one.name: parameters[one.name] for one in fields(Method)}
-    # Privacy has a table of its own.
-    assert set(ModelSettings().model_dump()) == {*own, "seed"} - {"privacy"}
+    # Privacy has a table of its own, and tests are for one analyst.
+    others = {"privacy", "select"}
+    assert set(ModelSettings().model_dump()) == {*own, "seed"} - others
     assert ModelSettings().method == Method(**own) == Method()
 
 
