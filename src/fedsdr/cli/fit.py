@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fedsdr.preparation.schema_file import TableSchema
     from fedsdr.result import Result
 
+#: Facts of a fit that its summary does not have.
+NOT_IN_SUMMARY = ("response", "logarithms", "doubts")
+
 
 def fit(
     *,
@@ -277,12 +280,15 @@ def _show(
     logs: list[str],
 ) -> None:
     rows = loadings_table.describe(result, response)
-    if result.certainty is not None:
-        screen.out.print(f"\n{result.summary()}\n", markup=False, highlight=False)
-    else:
-        screen.out.print(loadings_table.show_loadings(result))
     if logs:
         rows.insert(2, ("logarithms", f"loadings are of the log of {', '.join(logs)}"))
+    if result.certainty is not None:
+        # Warnings stand above it, and most facts in it.
+        summary = replace(result, warnings=()).summary()
+        screen.out.print(f"\n{summary}\n", markup=False, highlight=False)
+        rows = [row for row in rows if row[0] in NOT_IN_SUMMARY]
+    else:
+        screen.out.print(loadings_table.show_loadings(result))
     screen.out.print(tables.facts(rows))
     for line in loadings_table.next_step(out):
         screen.say(line)
