@@ -125,7 +125,7 @@ class Walk:
         yield from (*after, "")
 
 
-def _walk_fit() -> list[Walk]:
+def walk_fit() -> list[Walk]:
     """Trace the estimator's `fit`: the default, and the fit of version 0.1."""
     data = _find("make_setting")(3, n_per_site=200, n_features=40, random_state=0)
     as_before = {"kernel": "smooth(own=1)", "refit": "pooled"}
@@ -241,7 +241,7 @@ def _multiplies(code: CodeType) -> bool:
 
 def main() -> None:
     """Trace the walks and print them."""
-    walks = {"fit": _walk_fit, "study": _walk_study, "reproduce": _walk_reproduce}
+    walks = {"fit": walk_fit, "study": _walk_study, "reproduce": _walk_reproduce}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=walks, help="one of the walks")
     parser.add_argument("--markdown", action="store_true", help="write Markdown")

@@ -237,20 +237,17 @@ class FedSSIR(Reducer):
         method = self._method()
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, sites)
-        with listening(written_by(type(self).__name__) if self.verbose else None):
-            return self._fit_method(method, X, y, sites)
-
-    def _fit_method(self, method: Method, X: Any, y: Any, sites: Any) -> Self:
         generator = random_generator(self.random_state)
-        adder = self._own_sites(X, y, sites, generator, method.response)
-        if self.protocol == "secure":
-            require("secure", "protocol='secure'")
-            from fedsdr.estimators.masked_sites import add_under_masks
+        with listening(written_by(type(self).__name__) if self.verbose else None):
+            adder = self._own_sites(X, y, sites, generator, method.response)
+            if self.protocol == "secure":
+                require("secure", "protocol='secure'")
+                from fedsdr.estimators.masked_sites import add_under_masks
 
-            found, self.communication_ = add_under_masks(adder, method, generator)
-        else:
-            found = run(adder, method, generator)
-            self.communication_ = adder.communication
+                found, self.communication_ = add_under_masks(adder, method, generator)
+            else:
+                found = run(adder, method, generator)
+                self.communication_ = adder.communication
         self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
         return self
