@@ -38,10 +38,25 @@ TREE: dict[str, list[str]] = {
     "docs/studies": [
         "docs/walkthrough-coordinator",
         "docs/walkthrough-steward",
+        "docs/operations/README",
         "SECURITY",
         "docs/privacy",
         "docs/messages",
         "docs/transports",
+    ],
+    "docs/operations/README": [
+        f"docs/operations/{name}"
+        for name in (
+            "health",
+            "data",
+            "omop",
+            "backups",
+            "certificates",
+            "network",
+            "services",
+            "containers",
+            "evidence",
+        )
     ],
     "docs/project": [
         "README",
