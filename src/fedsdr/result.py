@@ -143,7 +143,9 @@ class Result:
         Coefficients in the units of the data cannot be compared: that of a column with
         a small spread is large. With :math:`D` the divisors `scale` and :math:`B` the
         `directions`, the columns of the loadings are those of :math:`D B`,
-        orthonormalised from left to right; each keeps its sign.
+        orthonormalised from left to right; each keeps its sign. If the fit has tested,
+        they are those whose intervals are known: of directions with variance 1 that are
+        uncorrelated within sites.
         """
         return self._axes()[0]
 
@@ -164,9 +166,13 @@ class Result:
         return np.linalg.solve(self._axes()[1].T, np.asarray(self.transform(X)).T).T
 
     def _axes(self) -> tuple[Matrix, Matrix]:
-        """Compute loadings L and the triangle R for which D B = L R."""
+        """Compute loadings L and the matrix R for which D B = L R."""
         loadings = np.zeros_like(self.directions)
         scaled = self.directions[self.support] * self.scale[self.support, None]
+        if self.certainty is not None and self.certainty.angles.size:
+            found = np.asarray(self.certainty.loadings)
+            turned = np.linalg.lstsq(found[self.support], scaled, rcond=None)[0]
+            return found, np.asarray(turned, dtype=np.float64)
         basis, triangle = np.linalg.qr(scaled)
         signs = np.where(np.diag(triangle) < 0.0, -1.0, 1.0)
         loadings[self.support] = basis * signs
@@ -336,7 +342,7 @@ class Result:
             frequencies and intervals are there if the method has tested
             (``select="tested"`` or ``"fdr"``).
         """
-        loadings = self._loadings()
+        loadings = self.loadings
         units = np.where(self.scale > 0.0, self.scale, 1.0)[:, None]
         chosen = (
             np.empty(0, int) if self.found_nothing else np.flatnonzero(self.support)
@@ -367,14 +373,6 @@ class Result:
             tuple(directions),
             tuple(self._notes()),
         )
-
-    def _loadings(self) -> Matrix:
-        """Return coefficients per standard deviation of the variables."""
-        if self.certainty is not None and self.certainty.angles.size:
-            return self.certainty.loadings
-        loadings = self.directions * self.scale[:, None]
-        lengths = np.linalg.norm(loadings, axis=0)
-        return np.asarray(loadings / np.where(lengths > 0.0, lengths, 1.0))
 
     def _tests_of(self, variable: int, direction: int) -> dict[str, float]:
         """Return what is known about one loading."""

@@ -17,7 +17,7 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.transports.nvflare.progress import NodeProgress
+from fedsdr.transports.nvflare.progress import Ending, NodeProgress
 
 #: What must not be found: a patient, a value, a token, a password, a count of rows.
 SECRETS = (
@@ -110,7 +110,7 @@ def test_the_bundle_of_a_coordinator(run, files, tmp_path) -> None:
     progress = NodeProgress(folder / "state")
     progress.asked("secure.keys", {"north": 3, "south": 4})
     progress.failed(["north"], "INPUT")
-    progress.end("failed", f"no room in {tmp_path}: Meyer")
+    progress.end("failed", Ending("failed", f"no room in {tmp_path}: Meyer"))
     step = {"time": "t", "name": "secure.keys", "answered": [], "failures": {}}
     step["surplus"] = "Meyer"
     (folder / "state" / "journal.jsonl").write_text(json.dumps(step) + "\n{half")

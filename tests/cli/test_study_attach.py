@@ -15,7 +15,12 @@ pytest.importorskip(
 
 from fedsdr.cli import study_attach
 from fedsdr.study import read_study
-from fedsdr.transports.nvflare.progress import FAILED, FINISHED, NodeProgress
+from fedsdr.transports.nvflare.progress import (
+    FAILED,
+    FINISHED,
+    Ending,
+    NodeProgress,
+)
 
 
 @pytest.fixture(name="files")
@@ -60,9 +65,9 @@ def test_who_is_awaited(run, files, progress) -> None:
 
 def test_a_failure_has_an_exit_code(run, files, progress) -> None:
     progress.failed(["west"], "DISCLOSURE")
-    progress.end(FAILED, "west refuses")
+    progress.end(FAILED, Ending("refused", "west refuses", {"west": "DISCLOSURE"}))
     outcome = run("study", "attach", files.study_file)
-    assert outcome.exit_code == 1
+    assert outcome.exit_code == 4
     assert "problem: west refuses" in outcome.stdout
 
 
@@ -103,5 +108,6 @@ def test_ctrl_c_leaves_the_study_alone(run, files, progress, monkeypatch) -> Non
 def test_another_study_is_not_shown(run, files, progress) -> None:
     files.write_study(purpose="another one")
     outcome = run("study", "attach", files.study_file, "--json")
-    assert outcome.exit_code == 2
-    assert "of another study" in outcome.stderr
+    assert outcome.exit_code == 0
+    # Each study of a federation has a folder of its own.
+    assert json.loads(outcome.stdout) is None

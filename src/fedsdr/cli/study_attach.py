@@ -16,8 +16,8 @@ from fedsdr.cli.nodes import (
     describe,
     find_place,
 )
-from fedsdr.cli.screen import FAILED, Screen
-from fedsdr.exceptions import InputError
+from fedsdr.cli.screen import Screen
+from fedsdr.cli.study_endings import CODES
 from fedsdr.extras import require
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ def attach(
 
     Reads what the coordinator's node writes, changes nothing, and may be left with
     Ctrl-C and called again. The exit code is 0 if the study is finished, or still
-    running with ``--once``, and 1 if it has failed.
+    running with ``--once``, and otherwise that of ``study submit``.
     """
     screen = Screen(quiet=json)
     with screen.polite():
         require("federation", "running nodes, here and at every site,")
         place = find_place(file, folder)
-        _check_digest(place)
         try:
             snapshot = _follow(screen, place, once=once or json)
         except KeyboardInterrupt:
@@ -59,24 +58,7 @@ def attach(
     else:
         _show(screen, place, snapshot)
     if snapshot is not None and snapshot.state == "failed":
-        raise typer.Exit(FAILED)
-
-
-def _check_digest(place: Place) -> None:
-    """Refuse to show one study under the name of another."""
-    from fedsdr.study import read_study
-    from fedsdr.study.conducting import CLAIM
-
-    digest = read_study(place.study_file).digest
-    try:
-        claim = json_format.loads((place.state / CLAIM).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return
-    if claim.get("digest") != digest:
-        raise InputError(
-            f"{place.state} is of another study, or {place.study_file} was changed "
-            "since: name the folder of this study with --folder"
-        )
+        raise typer.Exit(CODES[snapshot.ending or "failed"])
 
 
 def _follow(screen: Screen, place: Place, *, once: bool) -> "Snapshot | None":
