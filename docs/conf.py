@@ -37,6 +37,7 @@ include_patterns = [
     "docs/**",
     "benchmarks/README.md",
     "benchmarks/results/*.md",
+    "benchmarks/results/*/*.md",
     "reproduction/README.md",
     "reproduction/*/verdict.md",
 ]

@@ -80,7 +80,7 @@ SHORT = {
 #: Pages that are written by programs, by the page under which they stand.
 WRITTEN = {
     "reproduction/README": "reproduction/*/verdict.md",
-    "benchmarks/README": "benchmarks/results/*.md",
+    "benchmarks/README": "benchmarks/results/**/*.md",
 }
 
 
