@@ -48,7 +48,7 @@ def main() -> None:
         RESULTS / "federation.csv",
         fresh=options.fresh,
         key=("d", "part"),
-        source="src/fedsdr/federation",
+        source="src/fedsdr",
     )
     # A warning of NVFLARE.
     warnings.filterwarnings("ignore", "ssl_context is deprecated", DeprecationWarning)

@@ -15,7 +15,7 @@ TIME = (
     "cpu in process", "cpu of nodes", "same variables", "distance",
 )  # fmt: skip
 SPLIT = (
-    "d", "where", "prepare", "agree", "sum", "a message", "solve", "publish", "finish",
+    "d", "where", "prepare", "agree", "sum", "solve", "publish", "finish",
 )  # fmt: skip
 BYTES = (
     "d", "rounds", "up MB", "down MB", "paper: rounds", "up MB", "down MB",
@@ -51,8 +51,9 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
         "",
         "Where these seconds go. Prepare: in process, opening the sites' files; with",
         "nodes, NVFLARE schedules the job and starts 5 Python processes. Agree: the",
-        "first message, for which sites read their rows. Sum: its 6 messages. Solve:",
-        "the estimate. Publish: the result to all sites.",
+        "first message, for which sites read their rows. Sum: all sums, and what is",
+        "estimated between them. Solve: what follows the last sum. Publish: the",
+        "result to all sites.",
         "",
         *heading(SPLIT),
         *(phases_row(case, where) for case in studies for where in WHERE),
@@ -116,7 +117,6 @@ def phases_row(case: Row, where: str) -> str:
     """Return the line of a case in the table of phases."""
     seconds = {name: number(case, f"{where}_{name}") for name in PHASES}
     shown = [f"{value:.2f}" for value in seconds.values()]
-    shown.insert(3, f"{seconds['sum'] / 5:.3f}")
     return f"| {case['d']} | {WHERE[where]} | {' | '.join(shown)} |"
 
 
