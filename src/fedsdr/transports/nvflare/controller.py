@@ -19,7 +19,6 @@ from fedsdr.transports.nvflare.node_settings import (
     STUDY_FILE,
     STUDY_FOLDER,
 )
-from fedsdr.transports.nvflare.orphans import end_with_parent
 from fedsdr.transports.nvflare.progress import (
     FAILED,
     FINISHED,
@@ -133,7 +132,6 @@ class StudyController(Controller):
         progress: NodeProgress | None = None
         try:
             study_file, folder = own_files()
-            end_with_parent()
             order = read_order(folder)
             without: tuple[str, ...] = ()
             if order is not None:

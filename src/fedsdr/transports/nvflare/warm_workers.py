@@ -1,0 +1,181 @@
+"""A node's side of the process that is ready for jobs: start it, hand jobs to it."""
+
+import json
+import logging
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from nvflare.apis.job_launcher_spec import JobHandleSpec, JobReturnCode
+from nvflare.app_common.job_launcher.process_launcher import JOB_RETURN_CODE_MAPPING
+
+from fedsdr.transports.nvflare.fork_server import ENDED, FORK, STARTED
+
+logger = logging.getLogger(__name__)
+
+#: Variable of a node's environment: "0" lets each job start a process of its own.
+WARM_VARIABLE = "FEDSDR_WARM"
+
+# Seconds for the process to become ready, and to fork. A machine may be busy.
+PATIENCE = 120.0
+
+KILLED = -int(signal.SIGKILL)
+
+
+class NotWarmError(RuntimeError):
+    """No process is ready for a job."""
+
+
+class WarmJob(JobHandleSpec):
+    """A job in a process that was forked.
+
+    Parameters
+    ----------
+    pid : int
+        Number of the process, which leads a group of its own.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._code: int | None = None
+        self._over = threading.Event()
+
+    def end(self, code: int) -> None:
+        """Note that the process has ended.
+
+        Parameters
+        ----------
+        code : int
+            Its exit code.
+        """
+        self._code = code
+        self._over.set()
+
+    def terminate(self) -> None:
+        """Kill the process, with those that it has started."""
+        if not self._over.is_set():
+            for kill in (os.killpg, os.kill):
+                with suppress(ProcessLookupError, PermissionError):
+                    kill(self.pid, signal.SIGKILL)
+
+    def poll(self) -> int:
+        """Look whether the process has ended.
+
+        Returns
+        -------
+        int
+            One of NVFLARE's codes.
+        """
+        if self._code is None:
+            return int(JobReturnCode.UNKNOWN)
+        error = JobReturnCode.EXECUTION_ERROR
+        return int(JOB_RETURN_CODE_MAPPING.get(self._code, error))
+
+    def wait(self) -> None:
+        """Wait until the process has ended."""
+        self._over.wait()
+
+
+class WarmWorkers:
+    """The process that is ready for the jobs of one node.
+
+    Parameters
+    ----------
+    kind : {"site", "coordinator"}
+        Whose jobs.
+
+    Notes
+    -----
+    The socket between the two has no name, so that nobody else can ask for anything,
+    and it is closed by the system when either of them ends.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._jobs: dict[int, WarmJob] = {}
+        self._started: queue.Queue[WarmJob | None] = queue.Queue()
+        self._turn = threading.Lock()
+        self._control, theirs = socket.socketpair()
+        program = "fedsdr.transports.nvflare.fork_server"
+        with theirs:
+            number = theirs.fileno()
+            self.process = subprocess.Popen(
+                [sys.executable, "-u", "-m", program, kind, str(number)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[number],
+            )
+        threading.Thread(target=self._listen, name="warm", daemon=True).start()
+
+    def is_alive(self) -> bool:
+        """Look whether the process is there.
+
+        Returns
+        -------
+        bool
+            Whether it has not ended.
+        """
+        return self.process.poll() is None
+
+    def launch(
+        self, arguments: Sequence[str], environment: Mapping[str, str]
+    ) -> WarmJob:
+        """Run a job.
+
+        Parameters
+        ----------
+        arguments : sequence of str
+            Of NVFLARE's program.
+        environment : mapping of str to str
+            Credentials of the job, which no other process is told.
+
+        Returns
+        -------
+        WarmJob
+            Running. A `NotWarmError` if the process cannot; it is ended then.
+        """
+        content = {"arguments": list(arguments), "environment": dict(environment)}
+        with self._turn:
+            try:
+                ours, theirs = socket.socketpair()
+                with ours, theirs:
+                    socket.send_fds(self._control, [FORK], [theirs.fileno()])
+                    ours.sendall(json.dumps(content).encode())
+                job = self._started.get(timeout=PATIENCE)
+            except (OSError, queue.Empty) as error:
+                self.end()
+                raise NotWarmError(type(error).__name__) from error
+        if job is None:
+            self.end()
+            raise NotWarmError("it has ended")
+        return job
+
+    def end(self) -> None:
+        """End the process, and with it all of its jobs."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait()
+        self._control.close()
+
+    def _listen(self) -> None:
+        """Take what the process tells, until it ends."""
+        try:
+            with self._control.makefile(encoding="ascii") as lines:
+                for line in lines:
+                    word, pid, *code = line.split()
+                    if word == STARTED:
+                        self._jobs[int(pid)] = WarmJob(int(pid))
+                        self._started.put(self._jobs[int(pid)])
+                    elif word == ENDED:
+                        self._jobs.pop(int(pid)).end(int(code[0]))
+        except OSError:
+            pass
+        finally:
+            self._started.put(None)
+            for job in self._jobs.values():
+                job.terminate()
+                job.end(KILLED)
