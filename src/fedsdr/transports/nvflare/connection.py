@@ -52,6 +52,10 @@ class SessionError(RuntimeError):
     """The coordinator's node does not answer, or does not allow what was asked."""
 
 
+class LostNodeError(SessionError):
+    """The coordinator's node has answered before, and does not any more."""
+
+
 class Connection:
     """A connection of the analyst to the coordinator's node.
 
@@ -102,7 +106,7 @@ class Connection:
                 mistakes += 1
             if mistakes == MOST_MISTAKES or not listens(*self._address):
                 break
-        raise SessionError(
+        raise LostNodeError(
             f"the coordinator's node does not answer ({reason}): is study start still "
             "running?"
         )

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 #: Variable of a node's environment: "0" lets each job start a process of its own.
 WARM_VARIABLE = "FEDSDR_WARM"
 
+#: What is started.
+PROGRAM = (sys.executable, "-u", "-m", "fedsdr.transports.nvflare.fork_server")
+
 # Seconds for the process to become ready, and to fork. A machine may be busy.
 PATIENCE = 120.0
 
@@ -101,11 +104,10 @@ class WarmWorkers:
         self._started: queue.Queue[WarmJob | None] = queue.Queue()
         self._turn = threading.Lock()
         self._control, theirs = socket.socketpair()
-        program = "fedsdr.transports.nvflare.fork_server"
         with theirs:
             number = theirs.fileno()
             self.process = subprocess.Popen(
-                [sys.executable, "-u", "-m", program, kind, str(number)],
+                [*PROGRAM, kind, str(number)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[number],
             )
