@@ -1,32 +1,102 @@
-"""Studies one after another over the same nodes, each with ``fedsdr study submit``."""
+"""Time studies one after another over the same nodes, with cold and with warm jobs.
 
+Run with ``make bench-warm`` or ``python -m benchmarks.studies_in_a_row``.
+"""
+
+import argparse
+import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from statistics import median
 from time import time
 
-from benchmarks.consortium import Consortium, time_phases
+from benchmarks.consortium import Consortium, read_journal
+from benchmarks.ledger import Ledger, Row
+from fedsdr.cli.nodes import find_place
+from fedsdr.simulate import make_setting
 from fedsdr.study import read_site
 from fedsdr.study.accepted_studies import accept_study
-from fedsdr.transports.nvflare.loopback import Loopback, on_loopback
+from fedsdr.transports.nvflare.loopback import on_loopback
+from fedsdr.transports.nvflare.warm_workers import WARM_VARIABLE
 
+RESULTS = Path(__file__).parent / "results"
+COMMAND = "python -m benchmarks.studies_in_a_row"
+N_SITES, D, N_ROWS = 4, 50, 200
+# Studies after the first one, which are timed.
+FURTHER = 5
 # Seconds to wait for the nodes.
-PATIENCE = 300.0
+PATIENCE = 600.0
 
 PROGRAM = Path(sys.executable).with_name("fedsdr")
 
+KINDS = {"cold": "0", "warm": "1"}
+PHASES = ("seconds", "agree", "sums", "end")
+HEADING = ("jobs", "seconds", "least", "most", "agree", "sums", "end", "first study")
+
+
+def main() -> None:
+    """Measure what is not in the results yet, then print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
+    options = parser.parse_args()
+    ledger = Ledger(
+        RESULTS / "studies_in_a_row.csv",
+        fresh=options.fresh,
+        key=("jobs",),
+        source="src/fedsdr",
+    )
+    # A warning of NVFLARE.
+    warnings.filterwarnings("ignore", "ssl_context is deprecated", DeprecationWarning)
+    for kind in KINDS:
+        ledger.measure({"jobs": kind}, partial(run_studies, kind))
+    print(write_report(ledger.rows, RESULTS / "studies_in_a_row.md"))
+
+
+def run_studies(kind: str) -> Row:
+    """Run studies over new nodes; return medians over all but the first one."""
+    data = make_setting(
+        1, n_sites=N_SITES, n_per_site=N_ROWS, n_features=D, random_state=0
+    )
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        files = Consortium(Path(folder) / "files", data)
+        with joined_nodes(files, KINDS[kind]):
+            first = time_submit(files.study_file)
+            numbers = range(1, FURTHER + 1)
+            runs = [time_submit(further_study(files, number)) for number in numbers]
+    spent: Row = {name: median(run[name] for run in runs) for name in PHASES}
+    spent["least"] = min(run["seconds"] for run in runs)
+    spent["most"] = max(run["seconds"] for run in runs)
+    spent["first"] = first["seconds"]
+    spent["load"] = load
+    return spent
+
 
 @contextmanager
-def joined_nodes(files: Consortium) -> Iterator[Loopback]:
+def joined_nodes(files: Consortium, warm: str) -> Iterator[None]:
     """Start nodes where the commands look for them, and wait until all have joined."""
     folder = files.study_file.parent / "federation"
     folder.mkdir()
-    with on_loopback("benchmark", files.study_file, files.site_files, folder) as nodes:
-        with nodes.session(PATIENCE) as session:
-            session.wait_for_sites(files.names, PATIENCE)
-        yield nodes
+    before = os.environ.get(WARM_VARIABLE)
+    os.environ[WARM_VARIABLE] = warm
+    try:
+        with on_loopback(
+            "benchmark", files.study_file, files.site_files, folder
+        ) as nodes:
+            with nodes.session(PATIENCE) as session:
+                session.wait_for_sites(files.names, PATIENCE)
+            yield
+    finally:
+        if before is None:
+            del os.environ[WARM_VARIABLE]
+        else:
+            os.environ[WARM_VARIABLE] = before
 
 
 def further_study(files: Consortium, number: int) -> Path:
@@ -39,12 +109,52 @@ def further_study(files: Consortium, number: int) -> Path:
     return path
 
 
-def time_submit(study: Path, folder: Path) -> dict[str, float]:
-    """Run ``fedsdr study submit``; return its seconds, and those of each phase."""
+def time_submit(study: Path) -> dict[str, float]:
+    """Run ``fedsdr study submit``; return its seconds, and those of its phases."""
     start = time()
     words: Sequence[str] = ("study", "submit", str(study))
-    subprocess.run(
-        [PROGRAM, *words], check=True, capture_output=True
-    )
+    subprocess.run([PROGRAM, *words], check=True, capture_output=True)
     end = time()
-    return {"seconds": end - start, **time_phases(folder, start, end)}
+    ends = {name: when for when, name in read_journal(find_place(study, None).state)}
+    return {
+        "seconds": end - start,
+        "agree": ends["secure.agree"] - start,
+        "sums": ends["done"] - ends["secure.agree"],
+        "end": end - ends["done"],
+    }
+
+
+def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
+    """Write the table, and return its text."""
+    first = rows[0]
+    loads = ", ".join(str(row["load"]) for row in rows)
+    lines = [
+        "# Studies one after another",
+        "",
+        f"`{COMMAND}`, commit {first['commit']}, {first['date']},",
+        f"{first['cpus']} CPUs, load average before each row: {loads}.",
+        f"Setting 1 of the paper, d = {D}, {N_SITES} sites of {N_ROWS} rows, default",
+        "settings, over a coordinator and 4 sites as NVFLARE processes on loopback with",
+        f"TLS. Medians of {FURTHER} studies after the first one over the same nodes.",
+        "",
+        "Seconds of the command `fedsdr study submit`, from the start of its process to",
+        "its end. Agree: until all sites have answered the first message; this has the",
+        "imports of the command, the log-in, and the start of 5 processes of the job.",
+        "Sums: until the result is at every site. End: until NVFLARE has closed the job",
+        "and the command has ended. Cold: `FEDSDR_WARM=0`, each process of a job starts",
+        "anew. Warm: it is forked from one that has imported everything.",
+        "",
+        f"| {' | '.join(HEADING)} |",
+        "|--:" * len(HEADING) + "|",
+    ]
+    names = ("seconds", "least", "most", "agree", "sums", "end", "first")
+    for row in rows:
+        shown = [f"{float(str(row[name])):.1f}" for name in names]
+        lines.append(f"| {row['jobs']} | {' | '.join(shown)} |")
+    text = "\n".join([*lines, ""])
+    path.write_text(text)
+    return text
+
+
+if __name__ == "__main__":
+    main()

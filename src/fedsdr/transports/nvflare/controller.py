@@ -43,10 +43,10 @@ class StudyController(Controller):
     -----
     It takes no arguments, since those would come with the job. The variables
     ``FEDSDR_STUDY_FILE`` and ``FEDSDR_STUDY_FOLDER`` of the node's environment name the
-    study's file and the folder where finished rounds are kept. If the job has the name of
-    an order in that folder, that may name another study of the same sites. A study that
-    was interrupted goes on when a new job arrives: what is in the folder is not asked
-    for again.
+    study's file and the folder where finished rounds are kept. If the job has the name
+    of an order in that folder, that may be for another study of the same sites. A study
+    that was interrupted goes on when a new job arrives: what is in the folder is not
+    asked for again.
     """
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from fedsdr.transports.nvflare.orphans import end_with_parent
@@ -105,7 +106,7 @@ def run_job(kind: str, arguments: Sequence[str], parent: int) -> int:
     parsed = program.parse_arguments()
     code = program.mpm.run(
         main_func=program.main,
-        run_dir=os.path.join(parsed.workspace, parsed.job_id),
+        run_dir=str(Path(parsed.workspace) / parsed.job_id),
         # What has to be finished is, when the program returns.
         shutdown_grace_time=0,
         args=parsed,

@@ -45,7 +45,7 @@ SCHEDULE_COUNT = 100
 # is there, and NVFLARE would then wait for 2 seconds.
 JOIN_INTERVAL = 0.5
 
-# Seconds between two looks of the coordinator's job whether it is over. NVFLARE's are 3.
+# Seconds between two looks of the coordinator's job whether it is over, instead of 3.
 END_INTERVAL = 0.2
 
 # It receives log files that sites send.
