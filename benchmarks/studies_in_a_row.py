@@ -5,6 +5,7 @@ Run with ``make bench-warm`` or ``python -m benchmarks.studies_in_a_row``.
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from fedsdr.simulate import make_setting
 from fedsdr.study import read_site
 from fedsdr.study.accepted_studies import accept_study
 from fedsdr.transports.nvflare.loopback import on_loopback
+from fedsdr.transports.nvflare.processes import Nodes, marked
 from fedsdr.transports.nvflare.warm_workers import WARM_VARIABLE
 
 RESULTS = Path(__file__).parent / "results"
@@ -36,8 +38,11 @@ PATIENCE = 600.0
 PROGRAM = Path(sys.executable).with_name("fedsdr")
 
 KINDS = {"cold": "0", "warm": "1"}
-PHASES = ("seconds", "agree", "sums", "end")
-HEADING = ("jobs", "seconds", "least", "most", "agree", "sums", "end", "first study")
+PHASES = ("seconds", "agree", "sums", "end", "cpu_command", "cpu_nodes")
+HEADING = (
+    *("jobs", "seconds", "least", "most", "agree", "sums", "end", "first study"),
+    *("cpu of the command", "cpu of the nodes"),
+)
 
 
 def main() -> None:
@@ -66,10 +71,10 @@ def run_studies(kind: str) -> Row:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         files = Consortium(Path(folder) / "files", data)
-        with joined_nodes(files, KINDS[kind]):
-            first = time_submit(files.study_file)
-            numbers = range(1, FURTHER + 1)
-            runs = [time_submit(further_study(files, number)) for number in numbers]
+        with joined_nodes(files, KINDS[kind]) as nodes:
+            first = time_submit(files.study_file, nodes)
+            studies = (further_study(files, i + 1) for i in range(FURTHER))
+            runs = [time_submit(study, nodes) for study in studies]
     spent: Row = {name: median(run[name] for run in runs) for name in PHASES}
     spent["least"] = min(run["seconds"] for run in runs)
     spent["most"] = max(run["seconds"] for run in runs)
@@ -79,7 +84,7 @@ def run_studies(kind: str) -> Row:
 
 
 @contextmanager
-def joined_nodes(files: Consortium, warm: str) -> Iterator[None]:
+def joined_nodes(files: Consortium, warm: str) -> Iterator[Nodes]:
     """Start nodes where the commands look for them, and wait until all have joined."""
     folder = files.study_file.parent / "federation"
     folder.mkdir()
@@ -91,7 +96,7 @@ def joined_nodes(files: Consortium, warm: str) -> Iterator[None]:
         ) as nodes:
             with nodes.session(PATIENCE) as session:
                 session.wait_for_sites(files.names, PATIENCE)
-            yield
+            yield nodes.nodes
     finally:
         if before is None:
             del os.environ[WARM_VARIABLE]
@@ -109,8 +114,9 @@ def further_study(files: Consortium, number: int) -> Path:
     return path
 
 
-def time_submit(study: Path) -> dict[str, float]:
+def time_submit(study: Path, nodes: Nodes) -> dict[str, float]:
     """Run ``fedsdr study submit``; return its seconds, and those of its phases."""
+    spent, own = node_cpu(nodes), command_cpu()
     start = time()
     words: Sequence[str] = ("study", "submit", str(study))
     subprocess.run([PROGRAM, *words], check=True, capture_output=True)
@@ -121,7 +127,21 @@ def time_submit(study: Path) -> dict[str, float]:
         "agree": ends["secure.agree"] - start,
         "sums": ends["done"] - ends["secure.agree"],
         "end": end - ends["done"],
+        "cpu_command": command_cpu() - own,
+        "cpu_nodes": node_cpu(nodes) - spent,
     }
+
+
+def command_cpu() -> float:
+    """Return CPU seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def node_cpu(nodes: Nodes) -> float:
+    """Return CPU seconds of the nodes, and of processes of theirs that have ended."""
+    used = [process.cpu_times() for process in marked(n.mark for n in nodes.running)]
+    return sum(sum(times[:4]) for times in used)
 
 
 def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
@@ -134,20 +154,24 @@ def write_report(rows: Sequence[Mapping[str, object]], path: Path) -> str:
         f"`{COMMAND}`, commit {first['commit']}, {first['date']},",
         f"{first['cpus']} CPUs, load average before each row: {loads}.",
         f"Setting 1 of the paper, d = {D}, {N_SITES} sites of {N_ROWS} rows, default",
-        "settings, over a coordinator and 4 sites as NVFLARE processes on loopback with",
-        f"TLS. Medians of {FURTHER} studies after the first one over the same nodes.",
+        "settings, over a coordinator and 4 sites as NVFLARE processes on loopback",
+        f"with TLS. Medians of {FURTHER} studies after the first one over these nodes.",
         "",
-        "Seconds of the command `fedsdr study submit`, from the start of its process to",
-        "its end. Agree: until all sites have answered the first message; this has the",
-        "imports of the command, the log-in, and the start of 5 processes of the job.",
-        "Sums: until the result is at every site. End: until NVFLARE has closed the job",
-        "and the command has ended. Cold: `FEDSDR_WARM=0`, each process of a job starts",
-        "anew. Warm: it is forked from one that has imported everything.",
+        "Seconds of the command `fedsdr study submit`, from the start of its process",
+        "to its end. Agree: until all sites have answered the first message; this has",
+        "the imports of the command, the log-in, and the start of 5 processes of the",
+        "job. Sums: until the result is at every site. End: until NVFLARE has closed",
+        "the job and the command has ended. Cold: `FEDSDR_WARM=0`, each process of a",
+        "job starts anew. Warm: it is forked from one that has imported everything.",
+        "Cpu is in seconds; of the nodes, all five of them with their jobs.",
         "",
         f"| {' | '.join(HEADING)} |",
         "|--:" * len(HEADING) + "|",
     ]
-    names = ("seconds", "least", "most", "agree", "sums", "end", "first")
+    names = (
+        *("seconds", "least", "most", "agree", "sums", "end", "first"),
+        *("cpu_command", "cpu_nodes"),
+    )
     for row in rows:
         shown = [f"{float(str(row[name])):.1f}" for name in names]
         lines.append(f"| {row['jobs']} | {' | '.join(shown)} |")

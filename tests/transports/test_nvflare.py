@@ -27,7 +27,7 @@ from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.wire import decode, encode
-from fedsdr.transports.nvflare import envelope
+from fedsdr.transports.nvflare import envelope, reachability
 from fedsdr.transports.nvflare.executor import SiteExecutor
 from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
 from fedsdr.transports.nvflare.jobs import write_job
@@ -46,7 +46,6 @@ from fedsdr.transports.nvflare.patience import GRACE_VARIABLE, PATIENCE_VARIABLE
 from fedsdr.transports.nvflare.presence import RollCall
 from fedsdr.transports.nvflare.progress import NodeProgress, read_progress
 from fedsdr.transports.nvflare.provision import ANALYST, Kits, Network, provision
-from fedsdr.transports.nvflare import reachability
 from fedsdr.transports.nvflare.reachability import Reachability
 from fedsdr.transports.nvflare.registrations import (
     read_registrations,

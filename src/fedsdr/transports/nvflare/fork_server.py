@@ -52,11 +52,12 @@ class ForkServer:
         signal.set_wakeup_fd(self._alarm)
         try:
             while True:
-                ready, _, _ = select.select([self._control, self._awake], [], [])
+                asking = self._control.fileno()
+                ready, _, _ = select.select([asking, self._awake], [], [])
                 if self._awake in ready:
                     os.read(self._awake, 4096)
                 self._report()
-                if self._control in ready:
+                if asking in ready:
                     asked, sockets, _, _ = socket.recv_fds(self._control, 1, 1)
                     if asked != FORK:
                         return

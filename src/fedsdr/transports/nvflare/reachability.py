@@ -19,8 +19,8 @@ CHANNEL, ECHO = "_net_manager", "echo"
 LOOK = 1.0
 TIMEOUT = 5.0
 
-# Signs of life in a row that a node leaves out if its machine is off, or a cable cut: the
-# connection may look well for long. One may be lost at a machine that is busy.
+# Signs of life in a row without which a node has left, be its machine off or a cable
+# cut: the connection may look well for long. One may be lost at a machine that is busy.
 MUTE = 2
 
 
@@ -200,6 +200,5 @@ def _is_unreachable(reply: Message | None) -> bool:
 
 def _is_silent(reply: Message | None) -> bool:
     return (
-        reply is None
-        or reply.get_header(MessageHeaderKey.RETURN_CODE) != ReturnCode.OK
+        reply is None or reply.get_header(MessageHeaderKey.RETURN_CODE) != ReturnCode.OK
     )
