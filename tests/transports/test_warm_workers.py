@@ -65,6 +65,13 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tests wait longer than nodes do: a machine may be busy."""
+    monkeypatch.setattr(warm_workers, "WARM_UP", PATIENCE)
+    monkeypatch.setattr(warm_workers, "FORKING", PATIENCE)
+
+
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "server.py"
@@ -148,12 +155,37 @@ def test_jobs_end_with_the_process_that_forked_them(
     assert not warm.is_alive()
 
 
+def test_a_process_that_is_not_ready_in_time_stays_for_the_next_job(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = tmp_path / "held"
+    held.touch()
+    waiting = "import time, pathlib\n"
+    waiting += f"while pathlib.Path({str(held)!r}).exists(): time.sleep(0.02)\n"
+    script.write_text(waiting + SCRIPT)
+    monkeypatch.setattr(warm_workers, "PROGRAM", (sys.executable, str(script)))
+    monkeypatch.setattr(warm_workers, "WARM_UP", 0.1)
+    warm = WarmWorkers("site")
+    try:
+        with pytest.raises(NotWarmError, match="not ready yet"):
+            warm.launch([str(tmp_path / "job"), "0"], {})
+        assert warm.is_alive()
+        held.unlink()
+        monkeypatch.setattr(warm_workers, "WARM_UP", PATIENCE)
+        job = warm.launch([str(tmp_path / "job"), "0"], {})
+        job.wait()
+        assert job.poll() == JobReturnCode.SUCCESS
+    finally:
+        warm.end()
+
+
 def test_nothing_is_left_of_a_node_that_is_killed(script: Path, tmp_path: Path) -> None:
     file, numbers = tmp_path / "job", tmp_path / "numbers"
     node = (
         "import sys, time; from pathlib import Path\n"
         "from fedsdr.transports.nvflare import warm_workers\n"
         f"warm_workers.PROGRAM = (sys.executable, {str(script)!r})\n"
+        f"warm_workers.WARM_UP = warm_workers.FORKING = {PATIENCE}\n"
         "warm = warm_workers.WarmWorkers('site')\n"
         f"job = warm.launch([{str(file)!r}, 'stay'], {{}})\n"
         f"Path({str(numbers)!r}).write_text(f'{{warm.process.pid}} {{job.pid}}')\n"

@@ -22,8 +22,9 @@ from fedsdr.transports.nvflare.job_process import load_all, run_job
 #: What a node sends, with the socket of the job.
 FORK = b"j"
 
-#: What it is told: the number of the process, and its exit code in the end.
-STARTED, ENDED = "started", "ended"
+#: What it is told: once, that all is imported; for each job the number of its process,
+#: and its exit code in the end.
+READY, STARTED, ENDED = "ready", "started", "ended"
 
 
 class ForkServer:
@@ -51,6 +52,7 @@ class ForkServer:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._alarm)
         try:
+            self._tell(READY)
             while True:
                 asking = self._control.fileno()
                 ready, _, _ = select.select([asking, self._awake], [], [])

@@ -77,10 +77,11 @@ class _Jobs(ProcessJobLauncher):
                 job = self._warm.launch(arguments, get_credential_env(prepared))
             except NotWarmError as error:
                 self.logger.warning(
-                    f"The process that was ready for jobs is lost ({error}): this one "
-                    "starts anew, and takes seconds longer"
+                    f"No process is ready for this job ({error}): it starts anew, and "
+                    "takes seconds longer"
                 )
-                self._get_ready()
+                if not self._warm.is_alive():
+                    self._get_ready()
             else:
                 self.logger.info(f"Launch the job in process ID: {job.pid} (warm)")
                 return job

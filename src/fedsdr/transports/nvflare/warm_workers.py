@@ -15,7 +15,7 @@ from contextlib import suppress
 from nvflare.apis.job_launcher_spec import JobHandleSpec, JobReturnCode
 from nvflare.app_common.job_launcher.process_launcher import JOB_RETURN_CODE_MAPPING
 
-from fedsdr.transports.nvflare.fork_server import ENDED, FORK, STARTED
+from fedsdr.transports.nvflare.fork_server import ENDED, FORK, READY, STARTED
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +25,10 @@ WARM_VARIABLE = "FEDSDR_WARM"
 #: What is started.
 PROGRAM = (sys.executable, "-u", "-m", "fedsdr.transports.nvflare.fork_server")
 
-# Seconds for the process to become ready, and to fork. A machine may be busy.
-PATIENCE = 120.0
+# Seconds for the process to become ready, and to fork. The coordinator's node gives a
+# site 20 seconds to start a job.
+WARM_UP = 10.0
+FORKING = 5.0
 
 KILLED = -int(signal.SIGKILL)
 
@@ -103,6 +105,8 @@ class WarmWorkers:
         self._jobs: dict[int, WarmJob] = {}
         self._started: queue.Queue[WarmJob | None] = queue.Queue()
         self._turn = threading.Lock()
+        # Set also when the process has ended.
+        self._ready = threading.Event()
         self._control, theirs = socket.socketpair()
         with theirs:
             number = theirs.fileno()
@@ -138,8 +142,11 @@ class WarmWorkers:
         Returns
         -------
         WarmJob
-            Running. A `NotWarmError` if the process cannot; it is ended then.
+            Running. A `NotWarmError` if the process is not ready, or cannot fork; in
+            the second case it is ended.
         """
+        if not self._ready.wait(WARM_UP):
+            raise NotWarmError("it is not ready yet")
         content = {"arguments": list(arguments), "environment": dict(environment)}
         with self._turn:
             try:
@@ -147,7 +154,7 @@ class WarmWorkers:
                 with ours, theirs:
                     socket.send_fds(self._control, [FORK], [theirs.fileno()])
                     ours.sendall(json.dumps(content).encode())
-                job = self._started.get(timeout=PATIENCE)
+                job = self._started.get(timeout=FORKING)
             except (OSError, queue.Empty) as error:
                 self.end()
                 raise NotWarmError(type(error).__name__) from error
@@ -168,15 +175,19 @@ class WarmWorkers:
         try:
             with self._control.makefile(encoding="ascii") as lines:
                 for line in lines:
-                    word, pid, *code = line.split()
-                    if word == STARTED:
-                        self._jobs[int(pid)] = WarmJob(int(pid))
-                        self._started.put(self._jobs[int(pid)])
+                    word, *numbers = line.split()
+                    if word == READY:
+                        self._ready.set()
+                    elif word == STARTED:
+                        job = WarmJob(int(numbers[0]))
+                        self._jobs[job.pid] = job
+                        self._started.put(job)
                     elif word == ENDED:
-                        self._jobs.pop(int(pid)).end(int(code[0]))
+                        self._jobs.pop(int(numbers[0])).end(int(numbers[1]))
         except OSError:
             pass
         finally:
+            self._ready.set()
             self._started.put(None)
             for job in self._jobs.values():
                 job.terminate()
