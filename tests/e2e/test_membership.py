@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 
-# What a node says that takes a process which was ready for a job, and one that has none.
+# What a node says that takes a process which was ready, and one that has none.
 WARM = "(warm)"
 COLD = "No process is ready for this job (it has ended): it starts anew"
 

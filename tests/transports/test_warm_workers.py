@@ -150,7 +150,7 @@ def test_jobs_end_with_the_process_that_forked_them(
     job.wait()
     assert job.poll() == JobReturnCode.EXECUTION_ERROR
     wait_for(lambda: is_gone(job.pid))
-    with pytest.raises(NotWarmError):
+    with pytest.raises(NotWarmError, match="it has ended"):
         warm.launch([str(file), "0"], {})
     assert not warm.is_alive()
 

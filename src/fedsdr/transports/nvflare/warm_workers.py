@@ -155,9 +155,11 @@ class WarmWorkers:
                     socket.send_fds(self._control, [FORK], [theirs.fileno()])
                     ours.sendall(json.dumps(content).encode())
                 job = self._started.get(timeout=FORKING)
-            except (OSError, queue.Empty) as error:
+            except OSError:
+                job = None
+            except queue.Empty:
                 self.end()
-                raise NotWarmError(type(error).__name__) from error
+                raise NotWarmError("it does not answer") from None
         if job is None:
             self.end()
             raise NotWarmError("it has ended")
