@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
+	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
 	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
@@ -92,6 +92,9 @@ bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
+
+bench-warm: $(VENV)/.dev ## studies one after another, with cold and with warm jobs
+	$(BIN)/python -m benchmarks.studies_in_a_row $(ARGS)
 
 bench-wide-federation: $(VENV)/.dev ## bytes of studies of many columns over nodes
 	$(BIN)/python -m benchmarks.wide_federation $(ARGS)
