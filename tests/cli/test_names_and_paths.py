@@ -38,7 +38,7 @@ def test_a_folder_with_blanks_and_accents(run, tmp_path: Path) -> None:
     file = files.site_file("north")
     outcome = run("site", "check", file)
     assert outcome.exit_code == 0, outcome.output
-    assert f"fedsdr site request '{file}'" in outcome.stdout
+    assert f"fedsdr site accept '{file}'" in outcome.stdout
     assert run("site", "ledger", "show", file).exit_code == 0
     assert run("site", "peers", "list", file).exit_code == 0
     sites = files.site_files.values()

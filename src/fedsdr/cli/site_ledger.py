@@ -125,6 +125,7 @@ def show(
         typer.echo(json_format.dumps([entry.to_mapping() for entry in entries]))
     else:
         _show_entries(screen, entries)
+        _show_status(screen, status, json=False)
 
 
 @ledger_app.command()

@@ -20,6 +20,7 @@ from fedsdr.study.checked_files import CheckError
 from fedsdr.study.level_counts import LevelCounts, count_levels
 from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
+from fedsdr.study.rare_gaps import leave_rare_gaps
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.value_summary import ValueSummary, summarize_values
@@ -51,6 +52,8 @@ class SiteData:
         except InputError as error:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
+        fewest = site.read_policy().min_level_rows
+        self._preprocessor = leave_rare_gaps(self._preprocessor, self.batches, fewest)
 
     def profile(self) -> ColumnProfile:
         """Read all rows and count their values, gaps and problems.

@@ -28,7 +28,7 @@ from fedsdr.spoken import LONGEST, is_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
-from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
+from fedsdr.study.study_columns import FILLING, FROZEN, Covariate, Missing, Target
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
@@ -135,7 +135,7 @@ class StudyFile(BaseModel):
         Protocol by which the sums of the sites are added.
     timeout : float, default=600.0
         Seconds that a site may take to answer a message.
-    missing : {"refuse", "drop", "mean"}, default="refuse"
+    missing : {"refuse", "drop", "mean", "mean or drop"}, default="refuse"
         Treatment of missing values in columns that do not declare their own.
     target : Target
         The response.
@@ -246,7 +246,7 @@ class StudyFile(BaseModel):
         return tuple(
             name
             for name, column in self.columns.items()
-            if column.type != "ignored" and self.missing_in(name) == "mean"
+            if column.type != "ignored" and self.missing_in(name) in FILLING
         )
 
     @property
@@ -272,9 +272,9 @@ class StudyFile(BaseModel):
 
         Returns
         -------
-        {"refuse", "drop", "mean"}
+        {"refuse", "drop", "mean", "mean or drop"}
             Treatment that the column declares, or else that of the study. Means are
-            filled into numeric columns of X only; where the study declares "mean",
+            filled into numeric columns of X only; where the study declares that,
             gaps in other columns are refused.
         """
         column = self.target if name == self.target.name else self.columns[name]
@@ -282,7 +282,7 @@ class StudyFile(BaseModel):
             return column.missing
         filled = column.type in ("number", "date")
         fillable = filled and column is not self.target
-        return self.missing if fillable or self.missing != "mean" else "refuse"
+        return self.missing if fillable or self.missing not in FILLING else "refuse"
 
     def to_study(self) -> AgreedStudy:
         """Reduce the file to the values that the protocol needs.

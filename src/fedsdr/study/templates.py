@@ -16,8 +16,9 @@ name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take to answer a message
-missing = {missing}         # or "drop" these rows, or "mean" over all sites; a column
-                           # may declare its own rule
+missing = {missing}         # or "drop" these rows, or "mean" over all sites, or "mean or
+                           # drop": drop where a site has few; a column may declare its
+                           # own rule
 
 [target]
 {response}
@@ -71,7 +72,7 @@ _SITE = """\
 
 name = {name}              # as in the roster
 study = {study}
-identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
+identity = "identity.key"  # the site's own key; nobody else may have it
 ledger = "ledger"          # record of every release: never delete it
 peers = "peers.json"       # accepted partners, see `fedsdr site peers`
 result = "result.json"     # file for the published result
