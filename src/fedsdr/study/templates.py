@@ -16,9 +16,9 @@ name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take to answer a message
-missing = {missing}         # or "drop" these rows, or "mean" over all sites, or "mean or
-                           # drop": drop where a site has few; a column may declare its
-                           # own rule
+missing = {missing}         # or "drop" these rows, or "mean" over all sites, or
+                           # "mean or drop", where a site has only a few; a column
+                           # may declare its own rule
 
 [target]
 {response}
