@@ -22,6 +22,11 @@ from fedsdr.datasets.heart import COLUMNS, HOSPITALS
 
 NAMES = (*COLUMNS, "num")
 
+#: The sites, with names that people use, and the published file of each.
+FILES = dict(
+    zip(("Cleveland", "Budapest", "Zürich", "V.A. Long Beach"), HOSPITALS, strict=True)
+)
+
 #: Column that identifies a patient in a database, which keeps no order.
 KEY = "patient"
 
@@ -44,8 +49,10 @@ def rows_of_hospitals(root: Path) -> Iterator[HospitalRows]:
     """Put the four files into PostgreSQL, Parquet, SQLite and CSV."""
     found = HospitalRows()
     folder = Path(os.environ["FEDSDR_DATA"]) / "heart_disease"
-    published = {name: folder / f"processed.{name}.data" for name in HOSPITALS}
-    cleveland, hungarian, switzerland, va = HOSPITALS
+    published = {
+        site: folder / f"processed.{name}.data" for site, name in FILES.items()
+    }
+    cleveland, hungarian, switzerland, va = FILES
 
     # Numbers only: what was not measured has the code -9, as in the full data base.
     rows = pd.read_csv(published[hungarian], names=NAMES, na_values="?").fillna(-9)

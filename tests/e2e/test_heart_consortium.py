@@ -25,11 +25,10 @@ pytest.importorskip(
 )
 
 from tests.e2e.holding import PATIENCE, Holds, holding
-from tests.e2e.hospital_rows import HospitalRows, rows_of_hospitals
+from tests.e2e.hospital_rows import FILES, HospitalRows, rows_of_hospitals
 from tests.page_blocks import ROOT, commands_in, environment
 from tests.test_walkthrough import SITES, here, steps, terminal, wait_for
 
-from fedsdr.datasets.heart import HOSPITALS
 from fedsdr.result import Result
 from fedsdr.study.verification import are_equal
 from fedsdr.transports.nvflare.ports import free_port
@@ -43,14 +42,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
-#: A hospital for each site of the walkthrough.
-HOSPITAL = dict(zip(SITES, HOSPITALS, strict=True))
+#: A hospital for each site of the walkthrough, as it is typed.
+HOSPITALS = tuple(sorted(FILES))
+TYPED = dict(
+    zip(SITES, (re.sub(r"([ '])", r"\\\1", name) for name in HOSPITALS), strict=True)
+)
 
 #: Commands that a steward has to type for both studies, at most.
 COMMANDS = 8
 
 #: The hospital whose node is started again, and when.
-RESTARTED, MOMENT = "switzerland", ("secure.opened", "after")
+RESTARTED, MOMENT = "Zürich", ("secure.opened", "after")
 
 START, JOIN, SUBMIT = 7, 8, 9
 
@@ -66,13 +68,12 @@ class Consortium:
     def type(self, number: int, role: str, text: str) -> None:
         """Type a block of a page, at the coordinator's or at every hospital."""
         if role == "coordinator":
-            named = re.sub(
-                r"\b(north|south|east|west)\b", lambda m: HOSPITAL[m[1]], text
-            )
+            named = re.sub(r"\b(north|south|east|west)\b", lambda m: TYPED[m[1]], text)
             self._type_at("coordinator", number, _without_init(named))
             return
-        for name in HOSPITALS:
-            self._type_at(name, number, re.sub(r"\bnorth\b", name, text))
+        for name, typed in zip(HOSPITALS, TYPED.values(), strict=True):
+            own = re.sub(r"\bnorth\b", lambda _, typed=typed: typed, text)
+            self._type_at(name, number, own)
         if number == JOIN:
             for name in HOSPITALS:
                 wait_for("Joined", self.log(name))

@@ -24,7 +24,7 @@ from fedsdr.method import Method, Variables, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
-from fedsdr.spoken import LONGEST, is_name
+from fedsdr.spoken import LONGEST, is_name, is_site_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
@@ -47,10 +47,10 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
             "each site, for at least 3 sites"
         )
     for name, key in value.items():
-        if not is_name(name) or name in RESERVED:
+        if not is_site_name(name) or name.lower() in RESERVED:
             raise ValueError(
-                f"a site cannot be called '{name}': use letters, digits, - and _, and "
-                f"neither of {', '.join(RESERVED)}"
+                f"a site cannot be called {name!r}: use letters, digits and blanks, at "
+                f"most {LONGEST}, and neither of {', '.join(RESERVED)}"
             )
         if not re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key):
             raise ValueError(
@@ -62,7 +62,14 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _check_site_name(value: str) -> str:
+    if not is_site_name(value):
+        raise ValueError(f"must be at most {LONGEST} letters, digits and blanks")
+    return value
+
+
 Name = Annotated[str, AfterValidator(_check_name)]
+SiteName = Annotated[str, AfterValidator(_check_site_name)]
 
 
 class Sites(BaseModel):
