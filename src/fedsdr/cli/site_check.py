@@ -99,6 +99,7 @@ def _describe(run: "DryRun") -> dict[str, Any]:
             {"name": one.name, "key": one.key, "standing": one.standing}
             for one in run.partners
         ],
+        "differences": list(run.differences),
         "problems": list(run.problems),
         "rules": None
         if run.violations is None
@@ -155,6 +156,8 @@ def _show(
         screen.out.print(_levels(run.levels))
     for problem in found["problems"]:
         screen.complain(problem)
+    for line in run.differences:
+        screen.say(line)
     if found["rules"] is not None:
         screen.out.print(_rules(found["rules"]))
     if found["ready"]:

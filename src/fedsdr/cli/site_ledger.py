@@ -282,7 +282,8 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
     for name in ("time (UTC)", "stage", "study", "statistic"):
         table.add_column(name, no_wrap=True)
     table.add_column("sites", overflow="fold")
-    table.add_column("values", justify="right", no_wrap=True)
+    for name in ("values", "rows"):
+        table.add_column(name, justify="right", no_wrap=True)
     for entry in entries:
         cells = (
             entry.time.replace("T", " ").removesuffix("+00:00"),
@@ -291,6 +292,7 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             entry.statistic,
             ", ".join(entry.sites),
             str(entry.n_values),
+            str(entry.rows or ""),
         )
         # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import RULES as ALL_RULES
-from fedsdr.disclosure import LedgerError, PeerBook, ReleaseGate, Violation
+from fedsdr.disclosure import Entry, LedgerError, PeerBook, ReleaseGate, Violation
+from fedsdr.disclosure.increments import describe_increments
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.exact_sums import (
@@ -63,6 +64,8 @@ class DryRun:
         Rows by level before and after the preparation, for the same eyes.
     partners : tuple of Partner
         Partners in the study, and what the steward has decided about each.
+    differences : tuple of str
+        What the difference of sums and earlier ones shows, one line each.
     """
 
     site: SiteFile
@@ -73,6 +76,7 @@ class DryRun:
     summaries: dict[str, ValueSummary] = field(default_factory=dict, repr=False)
     levels: dict[str, LevelCounts] = field(default_factory=dict, repr=False)
     partners: tuple[Partner, ...] = ()
+    differences: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -111,7 +115,7 @@ def dry_run(site_file: str | Path, study_file: str | Path | None = None) -> DryR
     study = site.read_study()
     identity = Identity.load(site.at(site.identity))
     check_identity(site, study, identity)
-    data = SiteData(site, study)
+    data = SiteData(site, study, _known_entries(site, identity))
     profile = data.profile()
     problems = profile.problems()
     partners = tuple(list_partners(site, study))
@@ -124,9 +128,11 @@ def dry_run(site_file: str | Path, study_file: str | Path | None = None) -> DryR
     path = site.at(site.ledger)
     fill_with_own_means(agreed, rows)
     violations: list[Violation] = []
+    differences: list[str] = []
     try:
         ledger = open_ledger(site, identity)
         facts = agreed.observe(rows, ledger.fingerprint)
+        differences = describe_increments(facts.increments, ledger.entries())
         peers = PeerBook.read(site.at(site.peers))
         gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
         violations = gate.review(agreed.first_release(), facts)
@@ -140,7 +146,16 @@ def dry_run(site_file: str | Path, study_file: str | Path | None = None) -> DryR
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, profile, tuple(problems), tuple(violations), *shown)
+    found = tuple(problems), tuple(violations), *shown
+    return DryRun(site, study, profile, *found, tuple(differences))
+
+
+def _known_entries(site: SiteFile, identity: Identity) -> tuple[Entry, ...]:
+    """Read the ledger; what is wrong with it is said later."""
+    try:
+        return open_ledger(site, identity).entries()
+    except (LedgerError, InputError):
+        return ()
 
 
 def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:

@@ -86,6 +86,9 @@ class Sites(BaseModel):
         Sites that have to be in the result. If one of them does not agree, the study
         does not begin; with "minimum", any that many are enough. Whoever is in the
         first sum has to be in all others.
+    joining : tuple of str, default=()
+        Sites that the others have added these columns without, in an earlier study. The
+        difference of both sums is their part, so each of them has to allow that.
     """
 
     model_config = FROZEN
@@ -93,6 +96,17 @@ class Sites(BaseModel):
     roster: Annotated[dict[str, str], AfterValidator(_check_roster)]
     minimum: StrictInt | None = None
     required: Literal["all", "minimum"] | tuple[str, ...] = "all"
+    joining: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_joining(self) -> Self:
+        unknown = sorted(set(self.joining) - set(self.roster))
+        if unknown:
+            raise ValueError(
+                f"joining: the roster has no site '{unknown[0]}': use names of the "
+                "roster"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_required(self) -> Self:
@@ -308,6 +322,8 @@ class StudyFile(BaseModel):
         # Studies that need all sites keep the digests that they had before.
         if self.sites.required != "all":
             plain["required"] = _plain(self.sites.required)
+        if self.sites.joining:
+            plain["joining"] = sorted(self.sites.joining)
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
             self.name,
@@ -320,6 +336,7 @@ class StudyFile(BaseModel):
             imputed=self.imputed,
             ranges=tuple(r for c in self.columns.values() for r in c.ranges),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
+            joining=self.sites.joining,
         )
         if self.privacy is None:
             return agreed

@@ -49,6 +49,7 @@ response = "auto"          # by the type of the target; or "ordered" numbers, "c
                            # names, or "minimum" for any that many
 # minimum = 3              # fewest sites that a sum can be opened for; by default two
                            # thirds of them, and at least 3
+# joining = ["west"]       # sites that the others have added these columns without
 
 # The line that `fedsdr keygen` prints at each site, sent to you in a way that you
 # trust. At least 3 sites.
@@ -100,6 +101,8 @@ max_row_share = 0.5        # or "unlimited"
 # max_studies = 20
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
+# min_increment_rows = 50  # rows that may have been added since an earlier study
+# seen_alone = true        # join sites that have added the same columns before
 # min_known_peers = 3      # accepted partners in every sum; by default all partners
 """
 
