@@ -54,12 +54,12 @@ class Policy:
     same_rows_only : bool, default=True
         Whether a statistic is released again only if no row has changed since; rows may
         have been added, see `min_increment_rows`.
-    seen_alone : bool, default=False
-        Whether the site may join others whose sums of the same columns are known: the
-        difference of both sums is its part alone.
     min_increment_rows : int, default=50
         Fewest rows that may have been added, at the end, since an earlier study of the
         same columns; where `min_rows` is larger, as many as that.
+    seen_alone : bool, default=False
+        Whether the site may join others whose sums of the same columns are known: the
+        difference of both sums is its part alone.
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.

@@ -54,13 +54,13 @@ class AgreedStudy:
         Lowest and highest value that each column was declared to have, infinite without
         a declaration. A mean for gaps outside of its range is refused, and so is a sum
         that varies more. They are part of `details`.
-    joining : tuple of str, default=()
-        Sites that are new among others, see `fedsdr.disclosure.joining`. Part of
-        `details` as well.
     details : str, default=""
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
         Ring in which numbers are added.
+    joining : tuple of str, default=()
+        Sites that are new among others, see `fedsdr.disclosure.joining`. Part of
+        `details` as well.
     """
 
     name: str
