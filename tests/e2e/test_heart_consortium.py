@@ -113,6 +113,8 @@ class Consortium:
         assert process.returncode == 0, said + told
         assert f"{RESTARTED} has left, or was started again (LEFT)" in told
         assert f"917 rows of {', '.join(HOSPITALS)} are in each" in said
+        for name in HOSPITALS:
+            wait_for("heart-disease: the result has come", self.log(name))
 
     def log(self, place: str) -> Path:
         """Return the output of the node that a place has started last."""
