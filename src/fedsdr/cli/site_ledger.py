@@ -125,6 +125,7 @@ def show(
         typer.echo(json_format.dumps([entry.to_mapping() for entry in entries]))
     else:
         _show_entries(screen, entries)
+        _show_status(screen, status, json=False)
 
 
 @ledger_app.command()
@@ -281,7 +282,8 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
     for name in ("time (UTC)", "stage", "study", "statistic"):
         table.add_column(name, no_wrap=True)
     table.add_column("sites", overflow="fold")
-    table.add_column("values", justify="right", no_wrap=True)
+    for name in ("values", "rows"):
+        table.add_column(name, justify="right", no_wrap=True)
     for entry in entries:
         cells = (
             entry.time.replace("T", " ").removesuffix("+00:00"),
@@ -290,6 +292,7 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             entry.statistic,
             ", ".join(entry.sites),
             str(entry.n_values),
+            str(entry.rows or ""),
         )
         # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))

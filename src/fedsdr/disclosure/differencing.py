@@ -6,7 +6,9 @@ from functools import lru_cache
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.column_origin import values_of
-from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.facts import Facts, Increment
+from fedsdr.disclosure.increments import risky_increment
+from fedsdr.disclosure.joining import is_joined
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
@@ -249,7 +251,9 @@ def other_sites(
     over all its sites. Within its own round a release may be over some of the sites to
     which it was offered, once.
 
-    A round that the steward has voided is not among them.
+    A round that the steward has voided is not among them. Sites that the study names as
+    joining may be added: they have a rule of their own, see
+    `fedsdr.disclosure.joining`.
     """
     if not policy.same_sites_only or not release.sites:
         return None
@@ -260,12 +264,15 @@ def other_sites(
             narrowed and release.partners < entry.partners
         ):
             continue
+        if is_joined(release, entry):
+            continue
         change = _difference(entry.partners, release.partners)
         return Violation(
             "SITES",
             f"{release.statistic} of some of these columns went into a sum over other "
             f"sites (entry {entry.index}; now {change}), and the difference of two "
-            "sums shows single sites: ask for the same sites, or for other columns",
+            "sums shows single sites: ask for the same sites, or for other columns. A "
+            "site that is new, and agrees, has to be named in [sites] joining",
         )
     return None
 
@@ -295,17 +302,23 @@ def changed_rows(
     Returns
     -------
     Violation or None
-        CHANGED.
+        CHANGED, or INCREMENTS if rows were added and nothing else was changed.
 
     Notes
     -----
-    The sums of today minus those of yesterday are the row that was added in between.
+    The sums of today minus those of yesterday are the rows that were added in between.
+    Within one study no row may be added: all its sums are over the same rows.
     """
     if not policy.same_rows_only:
         return None
     own = (*facts.target.items(), *facts.prints.items())
     for entry in related:
         changed = _changed_columns(own, tuple(_columns_of(entry).items()))
+        if changed and (increment := _increment(facts, release, entry)) is not None:
+            risk = risky_increment(increment, policy, entry)
+            if risk is not None:
+                return risk
+            continue
         what = enumerate_names(sorted(changed))
         if not changed and entry.subject == release.subject:
             what = "the answer" if fingerprint not in (None, entry.fingerprint) else ""
@@ -401,6 +414,15 @@ def _changed_columns(
         if values.get(values_of(print_of), print_of) != print_of
     }
     return frozenset(changed | renamed)
+
+
+def _increment(facts: Facts, release: Release, entry: Entry) -> Increment | None:
+    """Return what was added since another study, if nothing else was changed."""
+    found = facts.increments.get(entry.rows)
+    if found is None or entry.study == release.study:
+        return None
+    before = tuple(_columns_of(entry).items())
+    return None if _changed_columns(tuple(found.prints.items()), before) else found
 
 
 def _columns_of(entry: Entry) -> dict[str, str]:

@@ -3,12 +3,17 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.disclosure.column_origin import PRINT_DIGITS, ColumnOrigin, Fingerprint
+from fedsdr.disclosure.column_origin import (
+    PRINT_DIGITS,
+    ColumnOrigin,
+    Fingerprint,
+)
 from fedsdr.disclosure.counting import (
     Mask,
     count_in_parts,
@@ -25,6 +30,43 @@ from fedsdr.summaries.slicing import (
     cut_ordered,
     dense_ranks,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """The rows of an earlier release, as they are now, and those that came after them.
+
+    Parameters
+    ----------
+    prints : mapping of str to str
+        Fingerprint of each column of the data, of its first rows only: as many as were
+        read for the earlier release.
+    n_new : int
+        Number of rows after them that enter the sums.
+    new : Facts or None, default=None
+        Facts about these; None if there are none.
+    """
+
+    prints: Mapping[str, str]
+    n_new: int
+    new: "Facts | None" = None
+
+    def joined(self, other: "Increment") -> "Increment":
+        """Add the facts about further columns of the same rows.
+
+        Parameters
+        ----------
+        other : Increment
+            Of these columns.
+
+        Returns
+        -------
+        Increment
+            Of all columns.
+        """
+        if self.new is None or other.new is None:
+            return self
+        return replace(self, new=self.new.joined(other.new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +111,12 @@ class Facts:
         Number of rows held out.
     n_candidates : int, default=0
         Number of candidates whose errors on them a study may ask for.
+    n_read : int, default=0
+        Number of rows of the data, also of those that the study leaves out; 0 if that
+        is not known.
+    increments : mapping of int to Increment, default={}
+        By the number of rows that were read for earlier releases, see
+        `fedsdr.disclosure.increments`.
     """
 
     n_rows: int
@@ -86,6 +134,8 @@ class Facts:
     shares: Mapping[str, float] = field(default_factory=dict)
     n_held: int = 0
     n_candidates: int = 0
+    n_read: int = 0
+    increments: Mapping[int, Increment] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -116,7 +166,11 @@ class Facts:
         both: dict[str, Any] = {
             name: {**getattr(self, name), **getattr(other, name)} for name in names
         }
-        return replace(self, **both)
+        increments = {
+            length: one.joined(other.increments[length])
+            for length, one in self.increments.items()
+        }
+        return replace(self, **both, increments=increments)
 
 
 def observe(
@@ -213,7 +267,7 @@ def observe(
         sources = {name: origin.name(name) for name in columns}
         indicators = {n: sources[n] for n in columns if n in origin.indicators}
     levels = np.where([name in indicators for name in columns], X == 1.0, there)
-    return Facts(
+    found = Facts(
         n_rows=n_rows,
         smallest_part=part,
         smallest_slice=smallest,
@@ -232,7 +286,24 @@ def observe(
         shares={} if scored else largest_shares(X, parts, columns),
         n_held=round(validation_fraction * n_rows),
         n_candidates=max_candidates,
+        n_read=0 if origin is None else origin.n_rows,
     )
+    if origin is None or fingerprint is None:
+        return found
+
+    look = partial(
+        observe, columns=columns, discrete=discrete, kernel=kernel, target=target,
+        origin=replace(origin, earlier={}), scored=scored,
+    )  # fmt: skip
+    prints_then = origin.earlier_prints(fingerprint)
+    increments = {}
+    for length, earlier in origin.earlier.items():
+        last = slice(n_rows - earlier.n_new, None)
+        new = None
+        if earlier.n_new:
+            new = look(X[last], y[last], gaps=None if gaps is None else gaps[last])
+        increments[length] = Increment(prints_then[length], earlier.n_new, new)
+    return replace(found, increments=increments)
 
 
 def _prints(

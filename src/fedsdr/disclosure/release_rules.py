@@ -25,9 +25,11 @@ RULES = {
     "ATTEMPTS": "not more refused or failed requests than the site allows",
     "QUESTIONS": "one question of each kind per study",
     "SITES": "the same sites as in earlier sums of these columns",
-    "CHANGED": "the same rows as in earlier sums of these columns",
+    "CHANGED": "the same rows as in earlier sums of these columns, or more of them",
+    "INCREMENTS": "not just a few rows more than in earlier sums of these columns",
     "FILLS": "the same values for gaps as in earlier studies",
     "BUDGET": "not more privacy than the site spends in a year",
+    "JOINING": "the part of this site alone only if it allows that",
     "PARTNERS": "only partners that the steward has accepted",
 }
 

@@ -181,7 +181,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     agreed = study.to_study()
     d = len(agreed.columns)
     if agreed.terms.privacy is not None:
-        return [*describe_privacy(study), _TAKES_PART]
+        return [*describe_privacy(study), *_joining(study), _TAKES_PART]
     most = agreed.terms.max_columns
     pairs = (
         f"variances of {d} columns and what y has to do with each, covariance and "
@@ -194,7 +194,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         f"sums over the sites that stay, {agreed.agreed_threshold} at least: number of "
         f"rows, {pairs}"
     )
-    lines = [pooled]
+    lines = [pooled, *_joining(study)]
     if agreed.terms.scored:
         lines[0] += ", after columns are replaced by normal scores"
         lines.append(
@@ -297,3 +297,15 @@ def _size(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> int:
     lengths = [n if isinstance(n, int) else sizes[n] for n in one.shape]
     width = np.dtype(one.dtype).itemsize if one.kind == "array" else 1
     return int(np.prod(lengths)) * width
+
+
+def _joining(study: StudyFile) -> list[str]:
+    """Say what the difference of this study and earlier ones shows."""
+    names = ", ".join(sorted(study.sites.joining))
+    if not names:
+        return []
+    words = (
+        f"if the others have added the same columns before, the part of {names} alone: "
+        "the difference of both sums, which each of them has to allow"
+    )
+    return [words]

@@ -124,7 +124,7 @@ def open_site(
     ledger, peers = _open_memory(site, identity, rehearsal=rehearsal)
     # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
-    rows = SiteData(site, study).rows(np.random.default_rng(seed))
+    rows = SiteData(site, study, ledger.entries()).rows(np.random.default_rng(seed))
     gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)

@@ -58,6 +58,9 @@ class AgreedStudy:
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
         Ring in which numbers are added.
+    joining : tuple of str, default=()
+        Sites that are new among others, see `fedsdr.disclosure.joining`. Part of
+        `details` as well.
     """
 
     name: str
@@ -71,6 +74,7 @@ class AgreedStudy:
     ranges: tuple[tuple[float, float], ...] = ()
     details: str = ""
     ring: FixedPoint = field(default_factory=FixedPoint)
+    joining: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.columns) != self.terms.n_features:
@@ -234,6 +238,7 @@ class AgreedStudy:
             asked.n_values,
             spends=self.spends,
             keys=self.public_keys,
+            joining=self.joining,
         )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:

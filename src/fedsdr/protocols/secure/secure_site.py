@@ -360,6 +360,7 @@ class SecureSite:
             n_questions=self._study.terms.n_questions(question.name),
             spends=self._study.spends,
             keys=self._study.public_keys,
+            joining=self._study.joining,
         )
 
     def _going(self, payload: Payload) -> _SiteRound:
