@@ -8,7 +8,6 @@ if a story has ended badly.
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 import time
@@ -91,7 +90,7 @@ def _play_nodes(ledger: Ledger, seeds: range) -> None:
         return
     from tests.chaos.node_stories import NodeStage
 
-    with _folder(MEMORY if False else None) as name, NodeStage(Path(name)) as stage:
+    with _folder() as name, NodeStage(Path(name)) as stage:
         for seed in left:
             ledger.measure(
                 {"part": NODES, "seed": seed}, lambda seed=seed: stage.play(seed)
@@ -103,57 +102,57 @@ def _folder(where: Path | None = MEMORY) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(dir=place, prefix="chaos-")
 
 
+WORDS = {
+    PROCESS: "in one process",
+    NODES: "over nodes",
+    RESTARTS: "one site started again every ten seconds",
+}
+
+HEAD = """\
+# Studies in which things fail
+
+Command: `python -m tools.chaos`. Commit: {commit}. Date: {date}.
+
+Every result is compared with a computation from the rows of the sites that it names. A
+story ends badly if a sum or the result is another one, if it names other sites, if a
+study stops without saying who does what, or if doing that does not help, if a process
+is left, or if a ledger does not verify.
+
+| where | sites | studies | faults | calls of submit or resume | ended badly |
+|---|---|---|---|---|---|
+"""
+
+
 def _page(ledger: Ledger) -> str:
-    words = {
-        PROCESS: "in one process",
-        NODES: "over nodes",
-        RESTARTS: "sites started again all the time",
+    date = max(str(row["date"]) for row in ledger.rows)
+    lines = HEAD.format(commit=ledger.commit, date=date).splitlines()
+    parts = {
+        part: [row for row in ledger.rows if row["part"] == part] for part in WORDS
     }
-    lines = [
-        "# Studies in which things fail",
-        "",
-        "Command: `python -m tools.chaos`. Commit: "
-        f"{ledger.commit}. Date: {max(str(r['date']) for r in ledger.rows)}.",
-        "",
-        "Every result is compared with a computation from the rows of the sites that "
-        "it names. A story ends badly if a sum or the result is another one, if it "
-        "names other sites, if a study stops without saying who does what, or if "
-        "doing that does not help, if a process is left, or if a ledger does not "
-        "verify.",
-        "",
-        "| where | studies | faults | calls of submit or resume | ended badly |",
-        "|---|---|---|---|---|",
-    ]
-    for part, title in words.items():
-        rows = [row for row in ledger.rows if row["part"] == part]
-        if rows:
-            faults = sum(len(_faults(row)) for row in rows)
-            calls = sum(int(str(row["calls"])) for row in rows)
-            bad = sum(bool(row["problems"]) for row in rows)
-            count = sum(int(str(row.get("studies") or 1)) for row in rows)
-            lines.append(f"| {title} | {count} | {faults} | {calls} | {bad} |")
+    lines += [_line(part, rows) for part, rows in parts.items() if rows]
     for part in (PROCESS, NODES):
-        counts = Counter(
-            fault
-            for row in ledger.rows
-            if row["part"] == part
-            for fault in _faults(row)
-        )
-        kinds = Counter({kind: 0 for kind in counts})
-        for fault, count in counts.items():
-            kinds[fault] += count
-        if kinds:
-            lines += ["", f"## Faults {words[part]}", "", "| fault | times |", "|---|---|"]
-            lines += [f"| {kind} | {count} |" for kind, count in sorted(kinds.items())]
+        counts = Counter(fault for row in parts[part] for fault in _faults(row))
+        if counts:
+            lines += ["", f"## Faults {WORDS[part]}", "", "| fault | times |"]
+            lines += ["|---|---|"]
+            lines += [f"| {kind} | {count} |" for kind, count in sorted(counts.items())]
+    bad = [row for row in ledger.rows if row["problems"]]
+    lines += ["", "## Ended badly", ""] if bad else []
     lines += [
-        "",
-        *(
-            f"- seed {row['seed']}, {words[str(row['part'])]}: {row['problems']}"
-            for row in ledger.rows
-            if row["problems"]
-        ),
+        f"- seed {row['seed']}, {WORDS[str(row['part'])]}: {row['problems']}"
+        for row in bad
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(part: str, rows: list[Row]) -> str:
+    """Sum up one part of the campaign."""
+    sites = max(int(str(row["sites"])) for row in rows)
+    studies = sum(int(str(row.get("studies") or 1)) for row in rows)
+    faults = sum(len(_faults(row)) for row in rows)
+    calls = sum(int(str(row["calls"])) for row in rows)
+    bad = sum(bool(row["problems"]) for row in rows)
+    return f"| {WORDS[part]} | {sites} | {studies} | {faults} | {calls} | {bad} |"
 
 
 def _faults(row: Row) -> list[str]:

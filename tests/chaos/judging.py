@@ -1,7 +1,7 @@
 """Judges of a story: they compute everything again from the rows."""
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from itertools import chain, combinations
 from typing import Any
 
@@ -118,7 +118,7 @@ class Truth:
         self.n_rows = len(rows)
         #: Parts of sums by statistic: where each begins, and its numbers.
         self.sums: dict[str, list[tuple[int, Any]]] = {}
-        if rows["x1"].isna().any():
+        if "x1" in rows and rows["x1"].isna().any():
             known = rows["x1"].dropna()
             self.sums["means"] = [(0, np.array([len(known), known.sum()]))]
             rows = rows.fillna({"x1": known.mean()})
@@ -133,7 +133,7 @@ class Truth:
         self.directions = fitted.result_.directions
 
 
-@lru_cache(maxsize=None)
+@cache
 def find_truth(study: str, sites: tuple[str, ...], changed: tuple[str, ...]) -> Truth:
     """Compute what a study of these sites must find, with some rows edited."""
     rows = rows_of(study)

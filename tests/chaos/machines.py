@@ -28,7 +28,7 @@ CLOCKS = (
 _WRITING = frozenset("wax+")
 
 
-class PowerCut(BaseException):  # noqa: N818 (nothing may catch it as an error)
+class PowerCut(BaseException):
     """A process is gone; of its state only the disk remains."""
 
 

@@ -64,7 +64,7 @@ def live(root: Path, story: Story) -> Life:
             except InputError as error:
                 life.endings.append(str(error))
                 _after_refusal(life, str(error))
-            except Exception as error:  # noqa: BLE001 (whatever it is, it is a finding)
+            except Exception as error:
                 life.problems.append(f"an ending without words: {error!r}")
     if not _is_over(life):
         life.problems.append(f"no way forward: {life.endings[-1:]}")

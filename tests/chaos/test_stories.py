@@ -33,9 +33,9 @@ FOUND = {
         "gaps", (Fault("cut power", "east", 6, amount=2),), warm=True
     ),
     # A site that missed the opened sum was said to have broken the order.
-    "opened sum that did not arrive": Story("gaps", (Fault("cut", "west", 8),)),
-    # A full disk hid which rule had refused.
-    "full disk": Story("moments", (Fault("full disk", "west", 5, amount=1),)),
+    "opened sum that did not arrive": Story(
+        "gaps", (Fault("cut", "west", 8, length=1),)
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 """The world of a story: machines of all parties, and a network in which things fail."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from fedsdr.exceptions import fixed_code
 from fedsdr.protocols.exchange import Failures, Party, Payload, Payloads, Replies
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.study import conduct, open_site
+
 
 @dataclass
 class SiteMachine(Machine):
@@ -292,10 +294,9 @@ class World:
         if not self.story.warm:
             for site in self.sites.values():
                 site.party = None
-        try:
+        # Whoever typed it twice reads its error.
+        with suppress(Exception):
             conduct(self.files.study_file, self.exchange, self.folder)
-        except Exception:  # noqa: BLE001, S110 (whoever typed it twice reads its error)
-            pass
         for name, site in self.sites.items():
             if not self.story.warm and not site.is_late:
                 site.party = parties[name]
