@@ -161,7 +161,7 @@ LEDGER = (
     off(
         "the ledger: any number of questions",
         f"{DISCLOSURE}differencing.py",
-        "        other_question(release, entries),\n",
+        "        other_question(release, asked),\n",
         "",
         DIFFERENCING,
     ),
