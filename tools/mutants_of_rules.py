@@ -182,8 +182,8 @@ LEDGER = (
     off(
         "voiding one round voids all",
         f"{DISCLOSURE}differencing.py",
-        "if entry.round_key not in voided]",
-        "if not voided]",
+        "in related if entry.round_key not in voided]",
+        "in related if not voided]",
         BROKEN,
     ),
     off(
