@@ -56,7 +56,7 @@ def main() -> int:
 
         ledger.measure(
             {"part": RESTARTS, "seed": options.sites},
-            lambda: restart_sites(options.sites),
+            lambda: restart_sites(options.sites, options.every),
         )
     (options.out / "chaos.md").write_text(_page(ledger))
     return int(any(row["problems"] for row in ledger.rows))
@@ -105,7 +105,7 @@ def _folder(where: Path | None = MEMORY) -> tempfile.TemporaryDirectory[str]:
 WORDS = {
     PROCESS: "in one process",
     NODES: "over nodes",
-    RESTARTS: "one site started again every ten seconds",
+    RESTARTS: "sites started again, one after another",
 }
 
 HEAD = """\
@@ -174,6 +174,9 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--studies", type=int, default=400, help="in one process")
     parser.add_argument("--node-studies", type=int, default=40, help="over nodes")
     parser.add_argument("--sites", type=int, default=20, help="sites started again")
+    parser.add_argument(
+        "--every", type=float, default=10.0, help="seconds between two starts"
+    )
     parser.add_argument(
         "--only", choices=["", PROCESS, NODES, RESTARTS], default="", help="one part"
     )

@@ -15,8 +15,8 @@ from fedsdr.cli.nodes import find_place
 from fedsdr.result import Result
 from fedsdr.simulate import make_setting
 
-#: Seconds between two restarts, and between two looks.
-EVERY, LOOK = 10.0, 0.2
+#: Seconds between two looks.
+LOOK = 0.2
 
 #: Studies, one after another, and how often one sum may be begun.
 STUDIES, ATTEMPTS = 3, 20
@@ -25,14 +25,15 @@ STUDIES, ATTEMPTS = 3, 20
 PATIENCE = 1800.0
 
 
-def restart_sites(n_sites: int) -> dict[str, object]:
+def restart_sites(n_sites: int, every: float) -> dict[str, object]:
     """Run three studies while sites are started again in turn; return what they cost.
 
-    Every node is killed as by a power cut, with all its processes, and started again.
+    A node is killed as by a power cut, with all its processes, and started again, every
+    so many seconds, but not before the one before has joined again.
     """
     begin = time.perf_counter()
     with TemporaryDirectory(prefix="chaos-") as name:
-        stage = _Restarts(Path(name), n_sites)
+        stage = _Restarts(Path(name), n_sites, every)
         try:
             stage.start()
             problems = [one for number in range(STUDIES) for one in stage.run(number)]
@@ -46,6 +47,7 @@ def restart_sites(n_sites: int) -> dict[str, object]:
         "faults": "; ".join(["restart at a site"] * stage.n_restarts),
         "calls": stage.calls,
         "sites": n_sites,
+        "every": every,
         "seconds": time.perf_counter() - begin,
         "memory": stage.memory / 1e6,
         "problems": " | ".join(problems),
@@ -53,7 +55,7 @@ def restart_sites(n_sites: int) -> dict[str, object]:
 
 
 class _Restarts:
-    def __init__(self, root: Path, n_sites: int) -> None:
+    def __init__(self, root: Path, n_sites: int, every: float) -> None:
         data = make_setting(
             1, n_sites=n_sites, n_per_site=60, n_features=10, random_state=0
         )
@@ -68,6 +70,7 @@ class _Restarts:
         (root / "logs").mkdir()
         self.office = Office(files, root / "logs")  # type: ignore[arg-type]
         self.n_rows = len(data.y)
+        self.every = every
         self.calls = self.n_restarts = 0
         self.memory = 0.0
         self._next = 0
@@ -121,11 +124,15 @@ class _Restarts:
                 command.process.send_signal(signal.SIGINT)
                 command.process.wait()
                 return -1
-            if now - last > EVERY:
+            if now - last > self.every and self._all_joined():
                 last = now
                 self._restart()
             time.sleep(LOOK)
         return int(command.process.returncode)
+
+    def _all_joined(self) -> bool:
+        """Tell whether the site that was started last has joined again."""
+        return all("Joined" in one.said() for one in self.office.joined.values())
 
     def _restart(self) -> None:
         """Cut the power of the next site, and start it again."""
