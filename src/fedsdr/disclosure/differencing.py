@@ -12,7 +12,7 @@ from fedsdr.disclosure.joining import is_joined
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
-from fedsdr.disclosure.voiding import going_on, voided_rounds
+from fedsdr.disclosure.voiding import counted_pins, going_on, voided_rounds
 
 #: Sums that contain the covariance, or parts of it: moments of all columns; where there
 #: are many columns, its diagonal, the block of the candidates, and some columns.
@@ -48,8 +48,9 @@ def review_history(
     """
     related, voided = related_entries(entries, facts, release), voided_rounds(entries)
     counted = [entry for entry in related if entry.round_key not in voided]
+    asked = [entry for entry in entries if entry.round_key not in voided]
     answers = (
-        other_question(release, entries),
+        other_question(release, asked),
         many_errors(release, facts, policy, related),
         going_on(release, voided),
         other_sites(release, policy, comparable(release, facts, counted)),
@@ -365,9 +366,7 @@ def other_fills(
     Sums with one value in place of a gap minus those with another show the rest of the
     row that has the gap.
     """
-    for entry in entries:
-        if entry.stage != "opened":
-            continue
+    for entry in counted_pins(entries):
         again = (entry.study, entry.subject) == (release.study, release.subject)
         other = [
             name

@@ -2,6 +2,7 @@
 
 import os
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -116,7 +117,18 @@ def open_site(
         Party for a transport. An `InputError` names what in the files or rows cannot be
         used.
     """
-    site = for_study(read_site(site_file), digest)
+    log = Path(site_file).with_name("site.log")
+    try:
+        site = for_study(read_site(site_file), digest)
+        log = site.at(site.log)
+        return _open(site, rehearsal=rehearsal)
+    except Exception as error:
+        if not rehearsal:
+            log_failure(log, "opening the site", error)
+        raise
+
+
+def _open(site: SiteFile, *, rehearsal: bool) -> StudySite:
     study = site.read_study()
     identity = Identity.load(site.at(site.identity))
     agreed = study.to_study()
@@ -244,6 +256,8 @@ def log_failure(path: Path, name: str, error: Exception) -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     # Names come from other parties, and a steward reads the log on a terminal.
     lines = "".join(f"    {escaped(line)}\n" for line in text.splitlines())
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "a", encoding="utf-8") as stream:
-        stream.write(f"{now} {escaped(name)} {code}\n{lines}")
+    # A disk that is full must not put another error in the place of this one.
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as stream:
+            stream.write(f"{now} {escaped(name)} {code}\n{lines}")

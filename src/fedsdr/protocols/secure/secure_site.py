@@ -149,7 +149,9 @@ class SecureSite:
     def _agree(self, payload: Payload) -> Payload:
         if payload["study"] != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
-        # What an earlier round did to the rows; rules judge them as they are.
+        # What an earlier round did to the rows; rules judge them as they are. Sums that
+        # were opened are shown again, since a steward may have voided one meanwhile.
+        self._outcomes = Outcomes(self._study.variables.filled_places)
         self._rows.score(None)
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
