@@ -125,9 +125,27 @@ def open_site(
     # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
     rows = SiteData(site, study).rows(np.random.default_rng(seed))
+    rows.keep_halves(seed_of_halves(ledger))
     gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
+
+
+def seed_of_halves(ledger: Ledger) -> int:
+    """Derive the secret that divides the rows of a site into halves.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Ledger of the site, whose key is secret.
+
+    Returns
+    -------
+    int
+        The same number in all studies: no coordinator gets other halves by another
+        study.
+    """
+    return int.from_bytes(ledger.derive("halves of rows"))
 
 
 def _open_memory(

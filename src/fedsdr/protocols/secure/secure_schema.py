@@ -41,6 +41,30 @@ PROFILE = (
     FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
 )
 
+#: What halves of the rows have selected, to be tested on the other halves.
+TESTED = (
+    FieldSpec("tested", "array", shape=(ANY,), dtype="<i8", absent=True),
+    FieldSpec("tested_scale", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec(
+        "tests",
+        "list",
+        absent=True,
+        items=FieldSpec(
+            "",
+            "record",
+            fields=(
+                FieldSpec("half", "int"),
+                FieldSpec("columns", "array", shape=(ANY,), dtype="<i8"),
+                FieldSpec("basis", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("slopes", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("inverse", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("own", "float"),
+                FieldSpec("common", "array", shape=(ANY, ANY), dtype="<f8"),
+            ),
+        ),
+    ),
+)
+
 #: A model of y on the reduced variables, at which derivatives are wanted.
 MODEL = (
     FieldSpec("centre", "array", shape=(ANY,), dtype="<f8", absent=True),
@@ -176,6 +200,7 @@ QUESTION = (
             "block",
             "columns",
             "errors",
+            "split_tests",
             "spread",
             "profile",
             "remainder",
@@ -197,7 +222,10 @@ QUESTION = (
         "with their scale, and for spread their pooled covariance, for "
         "profile and remainder directions, with pooled coefficients and "
         "covariance where sites use them, for agreement the directions, what "
-        "they explain, and the usual variance of every column; for axes directions, "
+        "they explain, and the usual variance of every column; for split_tests what "
+        "each half of the rows has selected: columns, directions, expected slopes, the "
+        "inverse covariance of the other half, and coefficients of common functions of "
+        "y; for axes directions, "
         "and for newton and measures also a model of y on the reduced variables: where "
         "its knots are, its family, coefficients, and how far sites may deviate; "
         "otherwise nothing",
@@ -209,6 +237,7 @@ QUESTION = (
             *SCORES,
             replace(BASES, absent=True),
             *PROFILE,
+            *TESTED,
             *MODEL,
         ),
     ),
@@ -340,6 +369,9 @@ SECURE = Schema(
                 "agreement: 1 for each of UNITS, SILENT and OUTSIDE that applies, "
                 "four numbers of how many directions the site uses, and of every "
                 "column its skewness and products of its square with functions of y; "
+                "for split_tests: for each half and tested variable the coefficients of "
+                "functions of y, their products with squared residuals, and fourth "
+                "powers, over the rows of the other half, their number, and 1; "
                 "for powers: of each column the whole number nearest to log2 of its "
                 "standard deviation, and 1 unless it is constant; for axes: n_i, 1, "
                 "sums and squares of y and of the reduced variables; for newton: "
