@@ -58,6 +58,7 @@ from fedsdr.questions import (
     PrivateMoments,
     RowSettings,
     ScoreSteps,
+    ask_at_once,
     ask_sites,
     fills_from,
     powers_from,
@@ -167,12 +168,18 @@ def _stages(
         gathered = _on_candidates(variables, known)
     certainty = None
     if method.tests:
-        certainty = yield from examine_variables(
+        examining = examine_variables(
             gathered.evidence, gathered.frame, largest_dimension(method)
         )
+    if method.selects_by_tests:
+        certainty = yield from examining
         selection = select_by_tests(selection, certainty, method)
     tell("estimating directions on the selected variables")
-    found = yield from estimate(gathered, method, selection)
+    estimating = estimate(gathered, method, selection)
+    if method.tests and certainty is None:
+        certainty, found = yield from ask_at_once(examining, estimating)
+    else:
+        found = yield from estimating
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):
         warn_of_limit(found.directions.shape[1], method)

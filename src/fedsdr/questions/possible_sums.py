@@ -22,6 +22,7 @@ from fedsdr.questions.possible_columns import (
 )
 from fedsdr.questions.question import Question
 from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.summaries.diagonals import Diagonals
 from fedsdr.summaries.summary import Summary
 
@@ -89,6 +90,8 @@ def check_possible(
         raise impossible("an error of a candidate is negative")
     elif isinstance(question, SplitTestsOf):
         _check_tests(question, vector)
+    elif isinstance(question, SpreadWithTests):
+        _check_tests(question.tests, question.parts(vector)[0])
 
 
 def _check_tests(question: SplitTestsOf, vector: Vector) -> None:

@@ -31,10 +31,11 @@ from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
-from fedsdr.questions.reading_tests import read_split_tests
+from fedsdr.questions.reading_tests import TESTED, read_split_tests
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.families import FAMILIES, Family
@@ -117,6 +118,11 @@ def read_question(
         question = _read_profile(rest, terms)
     elif name == SplitTestsOf.name and terms.n_splits:
         question = read_split_tests(rest, terms)
+    elif name == SpreadWithTests.name and terms.n_splits and terms.max_profiles:
+        tests = {key: rest.pop(key) for key in TESTED if key in rest}
+        question = SpreadWithTests(
+            read_split_tests(tests, terms), _read_spread(rest, terms)
+        )
     elif name == AxesOf.name and terms.max_steps:
         question = _read_axes(rest, terms)
         question = replace(question, centre=_read_centre(rest, question))

@@ -19,6 +19,9 @@ from fedsdr.questions.checked_arrays import (
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.summaries.cross_fit import HalfTest
 
+#: Fields of a message that hold tests.
+TESTED = ("tested", "tested_scale", "tests")
+
 
 def read_split_tests(rest: dict[str, Any], terms: Terms) -> SplitTestsOf:
     """Take the tests of a study from a message, and check all of them.
@@ -41,7 +44,7 @@ def read_split_tests(rest: dict[str, Any], terms: Terms) -> SplitTestsOf:
     A message names halves by their numbers. Which rows they hold is decided at the
     site, see `fedsdr.rows.half_samples`.
     """
-    if set(rest) != {"tested", "tested_scale", "tests"}:
+    if set(rest) != set(TESTED):
         raise Refusal("MALFORMED")
     own = {"columns": rest["tested"], "scale": rest["tested_scale"]}
     columns, scale = read_selected(own, terms)

@@ -473,7 +473,8 @@ class Rows(ABC):
             some of more splits, so that all studies together show no smaller sets of
             rows than the one with most splits does.
         """
-        self._halves_seed = seed
+        # Both kinds of rows have the slot.
+        self._halves_seed = seed  # type: ignore[misc]
 
     def _deal(self, terms: Terms, deal: Callable[..., list[Mask]]) -> list[Mask]:
         """Deal rows to parts of halves, as the secret of the site decides."""

@@ -132,6 +132,11 @@ def to_message(result: Result) -> Payload:
         message["at_limit"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
+    if result.certainty is not None:
+        sure = result.certainty
+        message["tests"] = np.column_stack(
+            [sure.p_values, sure.q_values, sure.frequencies]
+        )
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}
         pairs = [

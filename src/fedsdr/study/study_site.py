@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.certainty import Certainty
 from fedsdr.disclosure import Ledger, PeerBook, ReleaseGate
 from fedsdr.exceptions import Refusal, SiteWarning, fixed_code, warn_user
 from fedsdr.normal_scores import NormalScores
@@ -221,6 +222,8 @@ def read_message(
     if "points" in found:
         found["scores"] = NormalScores(found.pop("points"), found["scores"])
     pairs = found.pop("stand_ins", np.empty((0, 2), dtype=np.int64))
+    if "tests" in found:
+        found["certainty"] = _read_tests(found.pop("tests"), study)
     return Result(
         feature_names=study.features,
         settings=settings,
@@ -228,6 +231,15 @@ def read_message(
         stand_ins=_name_pairs(pairs, study.features),
         **found,
     )
+
+
+def _read_tests(tests: NDArray[np.float64], study: StudyFile) -> Certainty:
+    """Read the tests of all variables."""
+    terms = study.to_study().terms
+    if not terms.n_splits or not ((tests >= 0.0) & (tests <= 1.0)).all():
+        raise Refusal("MALFORMED", "these are no tests of the study's variables")
+    p_values, q_values, frequencies = np.array(tests).T
+    return Certainty(p_values, q_values, frequencies, n_halves=2 * terms.n_splits)
 
 
 def _name_pairs(

@@ -173,6 +173,16 @@ RESULT = (
     ),
     *SCORES,
     FieldSpec(
+        "tests",
+        "array",
+        "of every variable p-value, q-value and share of the halves that select it, if "
+        "the study tests variables",
+        EVERYONE,
+        ("d", 3),
+        "<f8",
+        absent=True,
+    ),
+    FieldSpec(
         "stand_ins",
         "array",
         "pairs of variables: a selected one, and a near-twin that could replace it",
@@ -201,6 +211,7 @@ QUESTION = (
             "columns",
             "errors",
             "split_tests",
+            "tested_spread",
             "spread",
             "profile",
             "remainder",
@@ -225,7 +236,7 @@ QUESTION = (
         "they explain, and the usual variance of every column; for split_tests what "
         "each half of the rows has selected: columns, directions, expected slopes, the "
         "inverse covariance of the other half, and coefficients of common functions of "
-        "y; for axes directions, "
+        "y; for tested_spread both that and what spread has; for axes directions, "
         "and for newton and measures also a model of y on the reduced variables: where "
         "its knots are, its family, coefficients, and how far sites may deviate; "
         "otherwise nothing",
@@ -369,9 +380,10 @@ SECURE = Schema(
                 "agreement: 1 for each of UNITS, SILENT and OUTSIDE that applies, "
                 "four numbers of how many directions the site uses, and of every "
                 "column its skewness and products of its square with functions of y; "
-                "for split_tests: for each half and tested variable the coefficients of "
-                "functions of y, their products with squared residuals, and fourth "
-                "powers, over the rows of the other half, their number, and 1; "
+                "for split_tests: for each half and tested variable the coefficients "
+                "of functions of y, their products with squared residuals, and fourth "
+                "powers, over the rows of the other half, their number, and 1; for "
+                "tested_spread: these and then those of spread; "
                 "for powers: of each column the whole number nearest to log2 of its "
                 "standard deviation, and 1 unless it is constant; for axes: n_i, 1, "
                 "sums and squares of y and of the reduced variables; for newton: "
