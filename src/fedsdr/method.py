@@ -356,6 +356,13 @@ class Terms:
         return MAX_DEGREE if smooth else 0
 
     @property
+    def most_directions(self) -> int | None:
+        """Largest dimension that the study considers; None if the terms do not say."""
+        if not 0 < self.max_profiles < MOST_PROFILES:
+            return None
+        return self.max_profiles // MOST_STEPS
+
+    @property
     def half_functions(self) -> int:
         """Number of functions of y that sites have in common in halves of the rows.
 

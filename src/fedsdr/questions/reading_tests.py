@@ -10,6 +10,7 @@ from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
 from fedsdr.questions.checked_arrays import (
     LARGEST_PROFILE,
+    MOST_DIRECTIONS,
     is_array,
     is_basis,
     read_columns,
@@ -72,6 +73,9 @@ def _read_test(sent: Any, n_columns: int, terms: Terms) -> HalfTest:
         raise Refusal("MALFORMED")
     if not is_basis(slopes, columns.size) or slopes.shape != basis.shape:
         raise Refusal("MALFORMED")
+    if basis.shape[1] > (terms.most_directions or MOST_DIRECTIONS):
+        # The numbers of a test grow with their square.
+        raise Refusal("MALFORMED", "more directions than the study considers")
     if basis.size > LARGEST_PROFILE:
         raise Refusal("MALFORMED", "a test of too many variables and directions")
     if not isinstance(own, float) or not 0.0 <= own <= 1.0:
