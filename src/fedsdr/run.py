@@ -396,8 +396,10 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    noticed = yield from check_sites(total, support, own, gathered.frame, found)
-    found = replace(found, disagreeing=noticed)
+    noticed, one_span = yield from check_sites(
+        total, support, own, gathered.frame, found
+    )
+    found = replace(found, disagreeing=noticed, one_span=one_span)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -530,6 +532,7 @@ def report(
         n_certified=0 if gathered.wide is None else solution.n_certified,
         scores=scores,
         stand_ins={} if weak else _stand_ins(gathered, selection, found),
+        agreement={} if found.one_span is None else found.one_span.to_mapping(),
     )
 
 

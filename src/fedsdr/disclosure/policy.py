@@ -53,6 +53,9 @@ class Policy:
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
         Whether a statistic is released again only if no row has changed since.
+    join_counts : bool, default=True
+        Whether the site adds to counts of sites that do not agree with a result. If
+        not, only its own steward is told.
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.
@@ -89,6 +92,7 @@ class Policy:
     max_failures: int | None = 10
     same_sites_only: bool = True
     same_rows_only: bool = True
+    join_counts: bool = True
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
     min_known_peers: int | None = None
@@ -99,7 +103,7 @@ class Policy:
         for name in ("max_studies", "max_failures", "min_known_peers"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
-        for name in ("same_sites_only", "same_rows_only"):
+        for name in ("same_sites_only", "same_rows_only", "join_counts"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")
         for name in RATIOS:

@@ -137,6 +137,9 @@ def to_message(result: Result) -> Payload:
         message["tests"] = np.column_stack(
             [sure.p_values, sure.q_values, sure.frequencies]
         )
+    if result.agreement:
+        message["needs"] = np.array(result.agreement["needs"], dtype=np.int64)
+        message["one_span"] = float(result.agreement["p_value"])
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}
         pairs = [

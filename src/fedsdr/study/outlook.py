@@ -113,7 +113,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found[SpreadWithTests.name if joined else SpreadOf.name] = spread
         found["profile"] = ProfileOf.length(s, k)
         found["remainder"] = RemainderOf.length(terms.n_features)
-        found["agreement"] = AgreementOf.length(terms.n_features)
+        found["agreement"] = AgreementOf.length(terms.n_features, k)
     return found
 
 
@@ -241,7 +241,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
         lines.append(
             "how far the sites' covariances of these variables are apart, and how many "
-            "sites do not agree with the result, not which; for warnings, sums of "
+            "sites do not agree with the result, or need how many of its directions, "
+            "not which; for warnings, sums of "
             "skewness, of how many directions sites use, and of products of y with "
             "squares of columns"
         )

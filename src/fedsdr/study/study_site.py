@@ -4,6 +4,7 @@ import os
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,6 +223,7 @@ def read_message(
     if "points" in found:
         found["scores"] = NormalScores(found.pop("points"), found["scores"])
     pairs = found.pop("stand_ins", np.empty((0, 2), dtype=np.int64))
+    found["agreement"] = _read_agreement(found)
     if "tests" in found:
         found["certainty"] = _read_tests(found.pop("tests"), study)
     return Result(
@@ -240,6 +242,17 @@ def _read_tests(tests: NDArray[np.float64], study: StudyFile) -> Certainty:
         raise Refusal("MALFORMED", "these are no tests of the study's variables")
     p_values, q_values, frequencies = np.array(tests).T
     return Certainty(p_values, q_values, frequencies, n_halves=2 * terms.n_splits)
+
+
+def _read_agreement(found: Payload) -> dict[str, Any]:
+    """Take from a message how many directions sites need."""
+    needs, p_value = found.pop("needs", None), found.pop("one_span", None)
+    if needs is None and p_value is None:
+        return {}
+    known = needs is not None and p_value is not None and 0.0 <= p_value <= 1.0
+    if not known or needs.size != found["eigenvalues"].size + 1 or (needs < 0).any():
+        raise Refusal("MALFORMED", "this is no count of the study's sites")
+    return {"needs": needs.tolist(), "p_value": p_value}
 
 
 def _name_pairs(

@@ -100,6 +100,7 @@ max_row_share = 0.5        # or "unlimited"
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
 # min_known_peers = 3      # accepted partners in every sum; by default all partners
+# join_counts = false      # not in counts of sites that do not agree with a result
 """
 
 

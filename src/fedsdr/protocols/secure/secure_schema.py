@@ -183,6 +183,22 @@ RESULT = (
         absent=True,
     ),
     FieldSpec(
+        "needs",
+        "array",
+        "number of sites that need 1, ..., K directions, and more than these",
+        EVERYONE,
+        (ANY,),
+        "<i8",
+        absent=True,
+    ),
+    FieldSpec(
+        "one_span",
+        "float",
+        "p-value of the test that all sites have one span",
+        EVERYONE,
+        absent=True,
+    ),
+    FieldSpec(
         "stand_ins",
         "array",
         "pairs of variables: a selected one, and a near-twin that could replace it",
@@ -379,7 +395,9 @@ SECURE = Schema(
                 "beside curves of the directions, and what noise gives; for "
                 "agreement: 1 for each of UNITS, SILENT and OUTSIDE that applies, "
                 "four numbers of how many directions the site uses, and of every "
-                "column its skewness and products of its square with functions of y; "
+                "column its skewness and products of its square with functions of y, "
+                "then at five levels 1 for the number of directions that the site "
+                "needs, and degrees of freedom; "
                 "for split_tests: for each half and tested variable the coefficients "
                 "of functions of y, their products with squared residuals, and fourth "
                 "powers, over the rows of the other half, their number, and 1; for "

@@ -23,6 +23,7 @@ from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     OUTCOMES,
+    AgreementOf,
     CandidateErrors,
     ColumnShapes,
     DiagonalsOf,
@@ -236,6 +237,8 @@ class SecureSite:
         return values, masked
 
     def _compute(self, question: Question[Any]) -> Vector:
+        if isinstance(question, AgreementOf) and not self._gate.joins_counts:
+            question = replace(question, abstains=True)
         values = question.pack(question.compute(self._rows))
         study = self._study
         rescaled = "powers" in question.request()
