@@ -171,7 +171,7 @@ def write_page(rows: list[Row], command: str) -> str:
     lines = [
         "# One deviant site of eight",
         "",
-        f"{len(rows)} fits ({minutes:.1f} CPU minutes), seeds from {FIRST_SEED} on: "
+        f"{len(rows)} fits ({minutes:.1f} CPU minutes), seeds from {FIRST_SEED} on.",
         f"{N_SITES} sites of {N_ROWS} rows and {N_COLUMNS} columns.",
         "At the deviant site y depends on x0 - x2 + x10, elsewhere on x0 + x2 + x4.",
         f"An alarm: the test of one span for all sites has p < {LEVEL}. Asked for: at",

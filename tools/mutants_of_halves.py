@@ -58,6 +58,13 @@ OF_HALVES: tuple[Mutant, ...] = (
         HALVES,
     ),
     off(
+        "counts: of a site whose steward has refused",
+        "src/fedsdr/protocols/secure/secure_site.py",
+        "            question = replace(question, abstains=True)\n",
+        "            pass\n",
+        HALVES,
+    ),
+    off(
         "sums: halves that do not have all rows together",
         f"{QUESTIONS}possible_sums.py",
         "        if one[0] + other[0] != vector[0]:\n",

@@ -17,10 +17,17 @@ from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.questions import MomentsOf, SplitTestsOf, SpreadOf, SpreadWithTests
+from fedsdr.questions import (
+    AgreementOf,
+    MomentsOf,
+    SplitTestsOf,
+    SpreadOf,
+    SpreadWithTests,
+)
 from fedsdr.rows.half_samples import N_PARTS, deal_smallest, smallest_sets
 from fedsdr.study import open_site
 from fedsdr.summaries.cross_fit import HalfTest
+from fedsdr.summaries.site_agreement import Expected
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 D = 3
@@ -321,13 +328,19 @@ def test_a_site_with_large_numbers_refuses_and_adds_no_zeros(
 # --- what the coordinator sees --------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["halves", "tests"])
+@pytest.mark.parametrize("which", ["halves", "tests", "agreement"])
 def test_no_statistic_of_a_site_is_seen(
     which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = consortium()
     terms = group.study.terms
-    question: Any = MomentsOf(terms) if which == "halves" else half_tests(terms)
+    expected = Expected(np.eye(D)[:, :1], np.full(1, 0.5))
+    asked: dict[str, Any] = {
+        "halves": MomentsOf(terms),
+        "tests": half_tests(terms),
+        "agreement": AgreementOf(terms, EVERY, ONES, expected, np.zeros(D)),
+    }
+    question = asked[which]
     view = watch(group, question)
     assert all(view.unmask(site) is None for site in group.rows)
     assert view.open_boxes() == {}
@@ -336,3 +349,25 @@ def test_no_statistic_of_a_site_is_seen(
     again = consortium()
     own = question.pack(question.compute(again.sites[VICTIM]._rows))
     np.testing.assert_allclose(watch(again, question).unmask(VICTIM), own, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("joins", [True, False])
+def test_a_site_counts_only_if_its_steward_allows_it(joins: bool) -> None:
+    """The coordinator cannot tell who has not counted, nor that anybody has not."""
+
+    def gate(name: str) -> ReleaseGate:
+        own = Policy(min_rows=30, join_counts=joins or name != VICTIM)
+        return ReleaseGate(own, Ledger())
+
+    rows = make_rows(3, D, 64)
+    group = Consortium(rows, gate=gate, max_profiles=12)
+    terms = group.study.terms
+    # At no site is y a function of the third column alone.
+    wrong = Expected(np.eye(D)[:, 2:], np.full(1, 0.5))
+    found = adder(group)(AgreementOf(terms, EVERY, ONES, wrong, np.zeros(D)))
+    n_counted = 3 if joins else 2
+    assert found.needs[0].tolist() == [0.0, n_counted]
+    # What is no count of sites is the same: all rows are in it.
+    assert found.skewness.shape == (D,)
+    assert found.counts[1] == found.counts[2] == n_counted

@@ -1,12 +1,13 @@
 """Whether all sites have one span, from counts of sites."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, fdtri, ncfdtr
+from scipy.special import bdtr, bdtrc, fdtri, ncfdtr, ndtr
 
 from fedsdr.arrays import Vector
+from fedsdr.estimation.alarms import FEWEST_JUDGED, OWN_SHARE
 from fedsdr.summaries.site_agreement import Findings
 from fedsdr.summaries.span_test import LEVELS
 
@@ -57,14 +58,42 @@ def judge_span(findings: Findings, shares: Vector, n_rows: float) -> OneSpan | N
     Notes
     -----
     Let r be the number of directions that most sites need. If there are no others,
-    m sites contradict them at the level :math:`\alpha` as often as a binomial number
-    with m and :math:`\alpha` says. If there are others, either all sites have them,
+    m sites contradict them at the second of `LEVELS`, :math:`\alpha`, as often as a
+    binomial number with m and :math:`\alpha` says; at the first one they also would
+    where all sites have a further direction that is too weak to be found. If there are
+    others, either all sites have them,
     too weakly for most sites to see; then a site contradicts the first r at each of
     `LEVELS` with the power that a noncentral F has with the mean strength over the
     sites, :math:`\bar n \sum_{k > r} \lambda_k`. Or a few sites have them alone: then
     fewer sites than that contradict at the first level, and more at the last one. The
     smallest of these p-values counts, times their number.
+
+    Few sites with a strong direction of their own turn the first directions, so that
+    all sites need more of them. Then what the sites' own last directions explain is far
+    below what the last common one adds, which is compared as well if K > 1, see
+    `direction_use`.
     """
+    found = _from_needs(findings, shares, n_rows)
+    if found is None or shares.size < 2:
+        return found
+    smaller = min(found.p_value, _from_use(findings.use))
+    return replace(found, p_value=min(1.0, 2.0 * smaller))
+
+
+def _from_use(use: Vector) -> float:
+    """Return how well the sites' own last directions explain what the common one does.
+
+    A quarter of the gain is what they should explain at least.
+    """
+    n_judged, gain, own, variance = use
+    if n_judged < FEWEST_JUDGED - 0.5 or gain <= 0.0:
+        return 1.0
+    error = np.sqrt(max(float(variance), 0.0) + gain)
+    return float(ndtr((own - OWN_SHARE * gain) / error))
+
+
+def _from_needs(findings: Findings, shares: Vector, n_rows: float) -> OneSpan | None:
+    """Test by how many directions the sites need."""
     counts = np.rint(findings.needs)
     n_sites = int(counts[0].sum())
     if not n_sites:
@@ -76,9 +105,8 @@ def judge_span(findings: Findings, shares: Vector, n_rows: float) -> OneSpan | N
     needs = tuple(int(count) for count in counts[0])
     if usual == k:
         return OneSpan(needs, 0.0)
-    at_first = _at_least(beyond[0], n_sites, LEVELS[0])
     if usual == k - 1:
-        return OneSpan(needs, at_first)
+        return OneSpan(needs, _at_least(beyond[1], n_sites, LEVELS[1]))
     freedom = max(float(findings.freedom[usual]) / n_sites, 1.0)
     strength = n_rows * float(shares[usual + 1 :].sum())
     powers = [_power(level, freedom, n_rows - freedom, strength) for level in LEVELS]

@@ -19,6 +19,9 @@ from fedsdr.summaries.span_test import LEVELS, SpanTest, span_tests
 
 #: Level at which a site disagrees; variables have it together.
 LEVEL = LEVELS[0]
+# Level at which sites have no common span, and correlation with the first direction
+# below which a site is then one of those with another one.
+DIFFERENT, FAR = 0.05, 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +77,20 @@ class StewardView:
         """Whether the site agrees with the result; None if that cannot be said."""
         if self.needs is None:
             return None
-        return self.needs <= self.usual and not self.silent
+        return self.needs <= self.usual and not self.silent and not self.elsewhere
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether sites have no common span, and this one not that of most of them."""
+        last = self.tests[-1]
+        differ = self.result.agreement.get("p_value", 1.0) < DIFFERENT
+        return differ and last is not None and last.leading < FAR
 
     @property
     def differing(self) -> dict[str, float]:
         """Variables in which the site differs, with their p-values."""
-        test = self.tests[min(self.usual, len(self.tests)) - 1]
+        place = 1 if self.elsewhere else min(self.usual, len(self.tests))
+        test = self.tests[place - 1]
         if test is None or self.agrees or self.silent:
             return {}
         order = np.argsort(test.variables, kind="stable")
@@ -136,6 +147,8 @@ class StewardView:
         last = self.tests[-1]
         if last is not None:
             found.append(("along the directions", f"p = {last.inside:.2g}"))
+            own = f"correlation {last.leading:.2f}"
+            found.append(("your best combination and direction 1", own))
         if self.needs is not None:
             many = str(self.needs) if self.needs <= len(self.tests) else "others"
             found.append(("your site needs", many))

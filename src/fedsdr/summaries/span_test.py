@@ -19,7 +19,7 @@ from fedsdr.summaries.profile import SINGULAR, Batches
 MOST_FUNCTIONS, ROWS_A_NUMBER, MOST_ROWS = 3, 8, 20_000
 
 #: Levels at which directions are counted, see `directions_needed`.
-LEVELS = (5e-3, 1e-4, 1e-6, 1e-9, 1e-12)
+LEVELS = (2.5e-3, 1e-4, 1e-6, 1e-9, 1e-12)
 
 # Relative size below which an eigenvalue is rounding.
 _ROUNDING = 1e-9
@@ -39,12 +39,16 @@ class SpanTest:
         Of the tests that a variable has nothing to do with y beside the span.
     freedom : int
         How many numbers are tested to be zero at once.
+    leading : float
+        Correlation, at the site, between the first direction and the combination of the
+        directions that goes best with y there.
     """
 
     p_value: float
     inside: float
     variables: Vector
     freedom: int
+    leading: float
 
 
 def span_tests(batches: Batches, basis: Matrix) -> list[SpanTest | None]:
@@ -125,6 +129,7 @@ class _Going:
     white: Matrix
     n_rows: int
     n_functions: int
+    leading: float
     outside: "_Hotelling"
     inside: "_Hotelling"
     own: list["_Hotelling"]
@@ -155,6 +160,7 @@ class _Going:
             axes[:, kept] / np.sqrt(sizes[kept] / n_rows),
             n_rows,
             n_functions,
+            _leading(spread, basis.T @ moved),
             _Hotelling(),
             _Hotelling(),
             [_Hotelling() for _ in range(basis.shape[0])],
@@ -175,7 +181,8 @@ class _Going:
         """Test whether the means are zero."""
         variables = np.array([one.p_value()[0] for one in self.own])
         p_value, freedom = self.outside.p_value()
-        return SpanTest(p_value, self.inside.p_value()[0], variables, freedom)
+        inside, _ = self.inside.p_value()
+        return SpanTest(p_value, inside, variables, freedom, self.leading)
 
 
 class _Hotelling:
@@ -222,6 +229,13 @@ def _moments(batches: Batches) -> tuple[int, Matrix, Matrix]:
         scatter = scatter + rows.T @ rows
         moved = moved + rows.T @ functions
     return n_rows, np.asarray(scatter), np.asarray(moved)
+
+
+def _leading(spread: Matrix, moved: Matrix) -> float:
+    """Correlate the first direction with the site's own best combination."""
+    root = np.linalg.cholesky(spread)
+    best = np.linalg.svd(np.linalg.solve(root, moved))[0][:, 0]
+    return float(abs(best @ root[0]) / np.linalg.norm(root[0]))
 
 
 def _products(first: Matrix, second: Matrix) -> Matrix:
