@@ -138,7 +138,9 @@ def to_message(result: Result) -> Payload:
             [sure.p_values, sure.q_values, sure.frequencies]
         )
     if result.agreement:
-        message["needs"] = np.array(result.agreement["needs"], dtype=np.int64)
+        *needs, others = result.agreement["needs"]
+        message["needs"] = np.array(needs, dtype=np.int64)
+        message["need_others"] = others
         message["one_span"] = float(result.agreement["p_value"])
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}

@@ -246,13 +246,16 @@ def _read_tests(tests: NDArray[np.float64], study: StudyFile) -> Certainty:
 
 def _read_agreement(found: Payload) -> dict[str, Any]:
     """Take from a message how many directions sites need."""
-    needs, p_value = found.pop("needs", None), found.pop("one_span", None)
-    if needs is None and p_value is None:
+    names = ("needs", "need_others", "one_span")
+    needs, others, p_value = (found.pop(name, None) for name in names)
+    if needs is None and others is None and p_value is None:
         return {}
-    known = needs is not None and p_value is not None and 0.0 <= p_value <= 1.0
-    if not known or needs.size != found["eigenvalues"].size + 1 or (needs < 0).any():
+    if needs is None or others is None or p_value is None:
+        raise Refusal("MALFORMED", "a count of the study's sites is not complete")
+    counts = [*needs.tolist(), others]
+    if min(counts) < 0 or not 0.0 <= p_value <= 1.0:
         raise Refusal("MALFORMED", "this is no count of the study's sites")
-    return {"needs": needs.tolist(), "p_value": p_value}
+    return {"needs": counts, "p_value": p_value}
 
 
 def _name_pairs(

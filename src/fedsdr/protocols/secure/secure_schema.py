@@ -185,11 +185,14 @@ RESULT = (
     FieldSpec(
         "needs",
         "array",
-        "number of sites that need 1, ..., K directions, and more than these",
+        "number of sites that need 1, ..., K directions, by their own rows",
         EVERYONE,
-        (ANY,),
+        ("K",),
         "<i8",
         absent=True,
+    ),
+    FieldSpec(
+        "need_others", "int", "number of sites that need others", EVERYONE, absent=True
     ),
     FieldSpec(
         "one_span",
