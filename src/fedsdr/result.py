@@ -88,12 +88,12 @@ class Result:
         tolerance: all that vary where `converged`, else the candidates; 0 if sums of
         all pairs of columns were formed. The bound and the gap are always those for all
         variables.
+    certainty : Certainty or None
+        Tests, selection frequencies and standard errors, if the method tests.
     agreement : dict
         Whether all sites have one span of directions: "needs" has the number of sites
         that need 1, 2, ..., K directions and more than these, "p_value" that of the
         test. Empty if sites were not asked.
-    certainty : Certainty or None
-        Tests, selection frequencies and standard errors, if the method tests.
     warnings : tuple of (str, str)
         Class and text of each warning of the fit.
     """

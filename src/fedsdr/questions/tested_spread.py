@@ -103,8 +103,10 @@ class SpreadWithTests(Question[Vector]):
 
         Returns
         -------
-        tests, spread : ndarray
-            Each of them.
+        tests : ndarray
+            Sums of the tests.
+        spread : ndarray
+            The other sum.
         """
         at = self.tests.n_values
         return vector[:at], vector[at:]
@@ -138,8 +140,10 @@ def ask_at_once(
 
     Returns
     -------
-    tested, found : object
-        What both return.
+    tested : object
+        What the tests return.
+    found : object
+        What the rest returns.
 
     Yields
     ------
