@@ -60,8 +60,8 @@ OF_HALVES: tuple[Mutant, ...] = (
     off(
         "counts: of a site whose steward has refused",
         "src/fedsdr/protocols/secure/secure_site.py",
-        "            question = replace(question, abstains=True)\n",
-        "            pass\n",
+        "                question = replace(question, abstains=True)\n",
+        "                pass\n",
         HALVES,
     ),
     off(

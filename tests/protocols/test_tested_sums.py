@@ -143,15 +143,15 @@ def test_a_sum_of_halves_that_cannot_be_is_refused() -> None:
     """Two halves have all rows together, or a site has lied about them."""
     study = Study(SITES, Method(select="tested(splits=1)"))
     party = study.consortium.sites["site-00"]
-    honest = party._compute
+    honest = party._addable
 
-    def lying(question: Any) -> Any:
-        values = honest(question)
+    def lying(question: Any, answer: Any) -> Any:
+        values = honest(question, answer)
         if isinstance(question, MomentsOf):
             values[question.lengths[0]] -= 1
         return values
 
-    party._compute = lying
+    party._addable = lying
     with pytest.raises(Exception, match="two halves do not have all rows together"):
         run(study.adder(), study.method)
 
