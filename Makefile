@@ -128,6 +128,7 @@ calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and thei
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)
+	$(BIN)/python -m benchmarks.one_span
 
 dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
 	rm -rf dist

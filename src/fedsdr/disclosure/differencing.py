@@ -18,6 +18,10 @@ from fedsdr.disclosure.voiding import counted_pins, going_on, voided_rounds
 #: are many columns, its diagonal, the block of the candidates, and some columns.
 COVARIANCES = ("moments", "diagonals", "block", "columns")
 
+#: Sums that hold others: a study asks for them at once or one by one, and gets one
+#: answer about each.
+JOINED = {"tested_spread": ("split_tests", "spread")}
+
 
 def review_history(
     release: Release,
@@ -101,6 +105,11 @@ def related_entries(
     ]
 
 
+def _held_in(statistic: str) -> frozenset[str]:
+    """List the sums that a sum holds."""
+    return frozenset(JOINED.get(statistic, (statistic,)))
+
+
 def _kind(statistic: str) -> str:
     """Name all sums that contain entries of the covariance alike."""
     return "moments" if statistic in COVARIANCES else statistic
@@ -164,11 +173,13 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
     """
     if release.subject is None:
         return None
-    asked = (release.study, release.statistic)
+    asked = _held_in(release.statistic)
     known = [
         one
         for one in entries
-        if (one.study, one.statistic) == asked and one.stage in (*LEFT, "failed")
+        if one.study == release.study
+        and not asked.isdisjoint(_held_in(one.statistic))
+        and one.stage in (*LEFT, "failed")
     ]
     others = {one.subject: one for one in known if one.subject != release.subject}
     if len(others) < release.n_questions or release.subject in {

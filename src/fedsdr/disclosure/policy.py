@@ -60,6 +60,9 @@ class Policy:
     seen_alone : bool, default=False
         Whether the site may join others whose sums of the same columns are known: the
         difference of both sums is its part alone.
+    join_counts : bool, default=True
+        Whether the site adds to counts of sites that do not agree with a result. If
+        not, only its own steward is told.
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.
@@ -98,6 +101,7 @@ class Policy:
     same_rows_only: bool = True
     min_increment_rows: int = 50
     seen_alone: bool = False
+    join_counts: bool = True
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
     min_known_peers: int | None = None
@@ -109,7 +113,8 @@ class Policy:
         for name in ("max_studies", "max_failures", "min_known_peers"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
-        for name in ("same_sites_only", "same_rows_only", "seen_alone"):
+        flags = ("same_sites_only", "same_rows_only", "seen_alone", "join_counts")
+        for name in flags:
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")
         for name in RATIOS:

@@ -65,6 +65,11 @@ class ReleaseGate:
     _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def joins_counts(self) -> bool:
+        """Whether the site adds to counts of sites that do not agree with a result."""
+        return self.policy.join_counts
+
     def inspect(self, release: Release, observe: Observe) -> None:
         """Refuse a study whose sums would break a rule by themselves.
 

@@ -132,6 +132,16 @@ def to_message(result: Result) -> Payload:
         message["at_limit"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
+    if result.certainty is not None:
+        sure = result.certainty
+        message["tests"] = np.column_stack(
+            [sure.p_values, sure.q_values, sure.frequencies]
+        )
+    if result.agreement:
+        *needs, others = result.agreement["needs"]
+        message["needs"] = np.array(needs, dtype=np.int64)
+        message["need_others"] = others
+        message["one_span"] = float(result.agreement["p_value"])
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}
         pairs = [

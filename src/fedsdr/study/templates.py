@@ -104,6 +104,7 @@ max_row_share = 0.5        # or "unlimited"
 # min_increment_rows = 50  # rows that may have been added since an earlier study
 # seen_alone = true        # join sites that have added the same columns before
 # min_known_peers = 3      # accepted partners in every sum; by default all partners
+# join_counts = false      # not in counts of sites that do not agree with a result
 """
 
 

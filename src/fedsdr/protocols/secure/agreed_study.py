@@ -88,11 +88,6 @@ class AgreedStudy:
             raise InputError("the study must name a unit for every column, or for none")
         if self.ranges and len(self.ranges) != len(self.columns):
             raise InputError("the study must have a range for every column, or none")
-        if self.terms.n_splits:
-            raise InputError(
-                "select='tested' and 'fdr' need sums over halves of the rows, which "
-                "are added in one process only: use select='criteria' between sites"
-            )
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
 
