@@ -15,6 +15,7 @@ from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_attach import attach
 from fedsdr.cli.study_bundle import bundle
 from fedsdr.cli.study_simulate import simulate
+from fedsdr.cli.study_watch import watch_study
 from fedsdr.extras import require
 from fedsdr.spoken import one_line
 
@@ -149,6 +150,7 @@ study_app.command()(study_submit.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 study_app.command()(attach)
+study_app.command("watch")(watch_study)
 study_app.command()(bundle)
 study_app.command("logs")(study_logs)
 
