@@ -18,6 +18,13 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem;
      margin: 0.6rem 0; }
 dt { color: var(--quiet); }
 dd { margin: 0; }
+/* The heading above says the same; a screen reader names the table by it. */
+caption { position: absolute; width: 1px; height: 1px; overflow: hidden;
+          clip-path: inset(50%); }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: 0.4rem; }
+}
 """
 
 #: Parts are replaced only where they have changed, so that a reader's place is kept.

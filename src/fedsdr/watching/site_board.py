@@ -106,9 +106,9 @@ class SiteWatch:
             _headline(mine, finished=result is not None),
             _facts(entries, mine, result, joined=self._joined()),
             (
+                result_panel(result),
                 _releases(mine),
                 self._refusals(),
-                result_panel(result),
             ),
             result is not None,
         )
@@ -162,7 +162,7 @@ def _facts(
     *,
     joined: bool,
 ) -> tuple[tuple[str, str], ...]:
-    node = "runs here" if joined else "does not run here: fedsdr site join starts it"
+    node = "runs here" if joined else "no 'fedsdr site join' runs here"
     facts = [
         ("node", node),
         ("entries of this study", str(len(mine))),

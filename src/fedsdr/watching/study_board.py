@@ -25,7 +25,8 @@ from fedsdr.watching.board import (
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
 
-#: Seconds without a change after which the page says what may be wrong.
+#: Seconds without a change, beside those that sites have for an answer, after which the
+#: page says what may be wrong.
 STALE = 60.0
 
 
@@ -58,10 +59,10 @@ def study_board(
         _facts(study, view, result, served),
         (
             _sites(study, view),
+            result_panel(result),
             _trouble(view),
             _sums(view),
             _rounds(view),
-            result_panel(result),
         ),
         result is not None,
     )
@@ -123,7 +124,8 @@ def _facts(
     if view.awaited:
         longest = duration(max(view.awaited.values()))
         facts.append(("awaited for", f"{longest}, at most {study.timeout:g} s"))
-    if view.runs and view.still > STALE and not served():
+    longest_wait = STALE + (study.timeout if view.awaited else 0.0)
+    if view.runs and view.still > longest_wait and not served():
         news = (
             f"Nothing has changed for {duration(view.still)}, and no 'fedsdr study "
             "start' runs here. 'fedsdr study status' says whether the study still "
