@@ -69,6 +69,8 @@ class Facts:
         Number of rows held out.
     n_candidates : int, default=0
         Number of candidates whose errors on them a study may ask for.
+    picture_rows : int, default=0
+        Fewest rows of a cell in pictures; 0 if the study has none.
     """
 
     n_rows: int
@@ -86,6 +88,7 @@ class Facts:
     shares: Mapping[str, float] = field(default_factory=dict)
     n_held: int = 0
     n_candidates: int = 0
+    picture_rows: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -180,6 +180,7 @@ QUESTION = (
             "profile",
             "remainder",
             "agreement",
+            "pictures",
             "axes",
             "newton",
             "measures",
@@ -197,10 +198,10 @@ QUESTION = (
         "with their scale, and for spread their pooled covariance, for "
         "profile and remainder directions, with pooled coefficients and "
         "covariance where sites use them, for agreement the directions, what "
-        "they explain, and the usual variance of every column; for axes directions, "
-        "and for newton and measures also a model of y on the reduced variables: where "
-        "its knots are, its family, coefficients, and how far sites may deviate; "
-        "otherwise nothing",
+        "they explain, and the usual variance of every column; for pictures and axes "
+        "directions, and for newton and measures also a model of y on the reduced "
+        "variables: where its knots are, its family, coefficients, and how far sites "
+        "may deviate; otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
