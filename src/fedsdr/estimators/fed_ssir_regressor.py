@@ -8,6 +8,7 @@ from sklearn.metrics import r2_score
 from fedsdr.arrays import Vector
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.predictors import Predictor
+from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.families import Family
 
@@ -29,6 +30,8 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     own : {"intercepts", "nothing", "curves"}, default="intercepts"
         What sites have of their own. Each site's intercept, or intercept and curves,
         is shrunk to the common one, the more the less sites differ.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -67,12 +70,19 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     """
 
     def __init__(
-        self, reducer: Any = None, *, family: str = "linear", own: str = "intercepts"
+        self,
+        reducer: Any = None,
+        *,
+        family: str = "linear",
+        own: str = "intercepts",
+        verbose: int = 0,
     ) -> None:
         self.reducer = reducer
         self.family = family
         self.own = own
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find variables and directions, and fit the model.
 

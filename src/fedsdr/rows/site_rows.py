@@ -488,6 +488,23 @@ class Rows(ABC):
 
         return deal(self.responses, terms.n_splits, shuffled)
 
+    def deal(self, n_parts: int, use: str) -> NDArray[np.intp]:
+        """Deal the rows into parts of about the same size.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts.
+        use : str
+            What for; rows are dealt differently for different uses.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Part of each row, from 0; the same in every call.
+        """
+        return self._shuffled(self.n_rows, use, n_parts) % n_parts
+
     def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
         """Return the responses as tests see them.
 
