@@ -18,15 +18,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.calibration_designs import TEST_DESIGNS, Array, TestDesign
 from benchmarks.calibration_page import write_page
 from benchmarks.calibration_rivals import knockoffs, lasso_splitting
+from benchmarks.half_tests import p_values_of_halves
 from benchmarks.ledger import Ledger, Row
 from fedsdr import FedSSIR
-from fedsdr.inference.split_testing import split_p_values
 from fedsdr.inference.variable_tests import combine, q_values
-from fedsdr.method import Method, Variables
-from fedsdr.questions import Asking, ask_sites
 from fedsdr.result import Result
-from fedsdr.rows.own_sites import OwnSites, split_sites
-from fedsdr.run import gather
 from fedsdr.simulate import Simulation, make_setting
 
 RESULTS = Path(__file__).parent / "results"
@@ -102,7 +98,9 @@ def test_once(design: TestDesign, seed: int) -> Row:
     null = np.setdiff1d(np.arange(n_features), sample.true)
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        single = _half_tests(design, sample.X, sample.y, sample.sites, seed)
+        single = p_values_of_halves(
+            sample.X, sample.y, sample.sites, seed, discrete=design.discrete
+        )
         found = {
             "": np.asarray(q_values(combine(single)) <= LEVEL),
             "lasso_": lasso_splitting(sample, seed, LEVEL),
@@ -194,24 +192,6 @@ def covers(result: Result, data: Simulation) -> Array:
     low, high = sure.interval()
     inside = (low[rows] <= nearest) & (nearest <= high[rows])
     return np.asarray(inside[(result.support & data.support)[rows]].ravel())
-
-
-def _half_tests(
-    design: TestDesign, X: Array, y: Array, sites: Array, seed: int
-) -> Array:
-    """Compute the p-values of all halves as a fit does."""
-    rows = split_sites(X, y, sites, np.random.default_rng(seed))
-    names = tuple(f"x{j}" for j in range(X.shape[1]))
-    variables = Variables(names, discrete=design.discrete)
-    method = Method(select="tested")
-
-    def stages() -> Asking[Array]:
-        gathered = yield from gather(variables, method)
-        limit = method.n_directions.max_directions
-        found = yield from split_p_values(gathered.evidence, gathered.frame, limit)
-        return found[1]
-
-    return ask_sites(OwnSites(rows, variables), stages())
 
 
 def _parser() -> argparse.ArgumentParser:

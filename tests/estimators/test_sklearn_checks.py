@@ -64,7 +64,8 @@ def test_every_public_estimator_is_checked() -> None:
 
 
 def _may_fail(estimator: BaseEstimator) -> dict[str, str]:
-    if not isinstance(estimator, FedSSIR | FedSSIRRegressor | FedSSIRClassifier):
+    steady = ("bic" in repr(estimator), "refit=0.3" in repr(estimator))
+    if not isinstance(estimator, FedSSIR | FedSSIRRegressor) or any(steady):
         return {}
     reason = (
         "9 distinct rows of 30 columns, shuffled: there the order of the rows decides, "

@@ -75,9 +75,7 @@ def test_weights_go_through_masks_and_models():
         weighted = model.fit(DATA.X, y, sites=DATA.sites, sample_weight=weights)
         found = weighted.predict(DATA.X, sites=DATA.sites)
         repeated = model.fit(DATA.X[places], y[places], sites=DATA.sites[places])
-        np.testing.assert_array_equal(
-            found, repeated.predict(DATA.X, sites=DATA.sites)
-        )
+        np.testing.assert_array_equal(found, repeated.predict(DATA.X, sites=DATA.sites))
 
 
 def test_the_former_protocol_refuses_weights():

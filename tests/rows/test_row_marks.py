@@ -15,7 +15,9 @@ from fedsdr.rows.row_marks import (
 
 
 def test_a_weight_says_how_often_a_row_counts():
-    np.testing.assert_array_equal(places_by_weight([2, 0, 1.0, 3], 4), [0, 0, 2, 3, 3, 3])
+    np.testing.assert_array_equal(
+        places_by_weight([2, 0, 1.0, 3], 4), [0, 0, 2, 3, 3, 3]
+    )
     assert places_by_weight(None, 4) is None
     assert places_by_weight(np.ones(4), 4) is None
 
@@ -40,7 +42,10 @@ def test_weights_that_do_not_count_rows_are_refused(weights, said):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["a", None, "b"], "1 missing label\\(s\\): every row must belong to a subject"),
+        (
+            ["a", None, "b"],
+            "1 missing label\\(s\\): every row must belong to a subject",
+        ),
         (["a"], "each of the 3 rows"),
         ("id", "pass X\\['id'\\]"),
     ],
