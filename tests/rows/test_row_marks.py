@@ -44,7 +44,7 @@ def test_weights_that_do_not_count_rows_are_refused(weights, said):
     [
         (
             ["a", None, "b"],
-            "1 missing label\\(s\\): every row must belong to a subject",
+            "1 missing label\\(s\\): every row must belong",
         ),
         (["a"], "each of the 3 rows"),
         ("id", "pass X\\['id'\\]"),
