@@ -21,7 +21,7 @@ from benchmarks.calibration_rivals import knockoffs, lasso_splitting
 from benchmarks.half_tests import p_values_of_halves
 from benchmarks.ledger import Ledger, Row
 from fedsdr import FedSSIR
-from fedsdr.inference.variable_tests import combine, q_values
+from fedsdr.inference.variable_tests import combine, mean_tested, q_values
 from fedsdr.result import Result
 from fedsdr.simulate import Simulation, make_setting
 
@@ -102,7 +102,7 @@ def test_once(design: TestDesign, seed: int) -> Row:
             sample.X, sample.y, sample.sites, seed, discrete=design.discrete
         )
         found = {
-            "": np.asarray(q_values(combine(single)) <= LEVEL),
+            "": np.asarray(q_values(combine(single), mean_tested(single)) <= LEVEL),
             "lasso_": lasso_splitting(sample, seed, LEVEL),
             "knockoffs_": knockoffs(sample, seed, LEVEL),
         }

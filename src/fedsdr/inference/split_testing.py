@@ -12,6 +12,7 @@ from fedsdr.inference.half_selection import HalfSelection, plan_test, select_hal
 from fedsdr.inference.variable_tests import (
     combine,
     half_p_values,
+    mean_tested,
     q_values,
     split_sums,
 )
@@ -52,7 +53,7 @@ def examine_variables(
     counts = Counter(one.n_directions for one in found)
     return Certainty(
         p_values=combined,
-        q_values=q_values(combined),
+        q_values=q_values(combined, mean_tested(p_values)),
         frequencies=chosen.mean(axis=0),
         dimensions=tuple((k, counts[k] / len(found)) for k in sorted(counts)),
         n_halves=len(found),
