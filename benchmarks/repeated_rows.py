@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.half_tests import Array, p_values_of_halves
+from benchmarks.half_tests import Array, run_half_tests
 from benchmarks.ledger import last_commit
 from fedsdr.inference.variable_tests import combine
 
@@ -101,7 +101,7 @@ def half_tests(sample: RepeatSample, seed: int, *, grouped: bool) -> Array:
     """
     groups = sample.subjects if grouped else None
     sites = sample.subjects % 2
-    return p_values_of_halves(sample.X, sample.y, sites, seed, groups=groups)
+    return run_half_tests(sample.X, sample.y, sites, seed, groups=groups).p_values
 
 
 def main(arguments: list[str] | None = None) -> int:

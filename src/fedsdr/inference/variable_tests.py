@@ -37,14 +37,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4` count the rows that V rests on: a third of
     them for a normal variable, few for one that is rarely different from zero.
     """
-    s, k = test.basis.shape
-    upper = np.triu_indices(k)
-    ends = np.cumsum([s * k, s * upper[0].size, s])
-    scores, squares, fourth, _ = np.split(sums, ends)
-    coefficients = scores.reshape(s, k)
-    covariance = np.zeros((s, k, k))
-    covariance[:, upper[0], upper[1]] = squares.reshape(s, -1)
-    covariance[:, upper[1], upper[0]] = squares.reshape(s, -1)
+    k = test.basis.shape[1]
+    coefficients, covariance, fourth = read_sums(test, sums)
     inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
     distance = np.einsum("jk,jkl,jl->j", coefficients, inverse, coefficients)
     room = np.diag(test.inverse)
@@ -54,6 +48,35 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     freedom = np.where(usable, freedom, 1.0)
     ratio = distance * freedom / (k * (freedom + k - 1))
     return np.asarray(np.where(usable, fdtrc(k, freedom, ratio), 1.0))
+
+
+def read_sums(test: HalfTest, sums: Vector) -> tuple[Matrix, Matrix, Vector]:
+    """Read what the sums of one test hold.
+
+    Parameters
+    ----------
+    test : HalfTest
+        The test, with s variables and K directions.
+    sums : ndarray of shape (n_values,)
+        Sums over all sites, see `fedsdr.summaries.cross_fit`.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (s, K)
+        Coefficients of the functions of y on the variables.
+    covariance : ndarray of shape (s, K, K)
+        Covariance of the coefficients of each variable.
+    fourth : ndarray of shape (s,)
+        Sums of fourth powers.
+    """
+    s, k = test.basis.shape
+    upper = np.triu_indices(k)
+    ends = np.cumsum([s * k, s * upper[0].size, s])
+    scores, squares, fourth, _ = np.split(sums, ends)
+    covariance = np.zeros((s, k, k))
+    covariance[:, upper[0], upper[1]] = squares.reshape(s, -1)
+    covariance[:, upper[1], upper[0]] = squares.reshape(s, -1)
+    return scores.reshape(s, k), covariance, fourth
 
 
 def combine(p_values: Matrix) -> Vector:
