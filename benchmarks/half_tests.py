@@ -109,8 +109,9 @@ def select_by_mirrors(mirrors: Array, level: float) -> NDArray[np.bool_]:
     A half selects :math:`M_j \ge t` with the smallest t for which
     :math:`1 + \#\{M_j \le -t\}` is at most the level times :math:`\#\{M_j \ge t\}`.
     The inclusion rate is the mean over halves of :math:`1\{j \in S\} / |S|`; variables
-    are left out, least included first, while their rates add up to less than the level
-    (multiple data splitting, Dai and others 2023). Without the 1 halves of pure noise
+    are left out, least included first, while their rates add up to at most the level,
+    but none that is included as often as one that is kept (multiple data splitting, Dai
+    and others 2023). Without the 1 halves of pure noise
     select in every sample.
     """
     chosen = np.zeros(mirrors.shape)
@@ -121,7 +122,6 @@ def select_by_mirrors(mirrors: Array, level: float) -> NDArray[np.bool_]:
                 break
     rates = chosen.mean(axis=0)
     order = np.argsort(rates, kind="stable")
-    left_out = order[np.cumsum(rates[order]) < level - 1e-9]
-    selected = rates > 0.0
-    selected[left_out] = False
-    return selected
+    first_kept = int((np.cumsum(rates[order]) <= level).sum())
+    least = rates[order[min(first_kept, rates.size - 1)]]
+    return np.asarray((rates > 0.0) & (rates >= least))
