@@ -148,7 +148,7 @@ def mean_tested(p_values: Matrix) -> float:
     Parameters
     ----------
     p_values : ndarray of shape (n_halves, n_features)
-        p-values by half; 1 where a variable was not tested.
+        One row for every half; 1 where a variable was not tested.
 
     Returns
     -------
