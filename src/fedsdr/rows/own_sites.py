@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
-from fedsdr.summaries.dense_blocks import by_columns, by_rows
+from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
 
 
@@ -122,7 +122,9 @@ def split_sites(
     else:
         own, ordered = generator.spawn(len(groups)), by_rows(X)
         parts = {
-            str(label): MemoryRows(by_columns(ordered[rows]), y[rows], one, label)
+            str(label): MemoryRows(
+                by_columns(rows_at(ordered, rows)), y[rows], one, label
+            )
             for (label, rows), one in zip(groups, own, strict=True)
         }
     for part in parts.values():

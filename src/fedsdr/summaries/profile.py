@@ -186,7 +186,7 @@ def response_functions(weights: Weights) -> Callable[[slice], Matrix] | None:
         return None
     ranks = weights.ranks
     if weights.form == "functions":
-        return lambda rows: weights.polynomials.at(ranks[rows])
+        return weights.polynomials_at
     counts = np.bincount(ranks)
     mean = np.sqrt(counts) / len(ranks)
     table = np.diag(1 / np.sqrt(counts)) - mean
