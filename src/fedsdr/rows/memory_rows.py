@@ -46,6 +46,9 @@ from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
 from fedsdr.summaries.tiles import column_squares
 
+# Numbers of columns that are kept for the next sum: as many as fit into a cache.
+FEW = 1 << 17
+
 
 @dataclass(slots=True, eq=False)
 class MemoryRows(Rows):
@@ -81,6 +84,9 @@ class MemoryRows(Rows):
     _unscaled: Any = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
     _largest: tuple[Any, Vector] | None = field(default=None, init=False, repr=False)
+    _last: tuple[Any, Any, Vector, Matrix] | None = field(
+        default=None, init=False, repr=False
+    )
     _variances: Vector | None = field(default=None, init=False, repr=False)
     _weights: dict[Any, Weights] = field(default_factory=dict, init=False, repr=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
@@ -232,7 +238,7 @@ class MemoryRows(Rows):
             Value for the gaps of each column.
         """
         gaps, own = self._gaps_in(columns), self._own
-        self._variances = self._largest = None
+        self._variances = self._largest = self._last = None
         own[:, columns] = np.where(gaps, values, own[:, columns])
         if self._scores is not None:
             self.X = self._scores.apply(own)
@@ -335,9 +341,25 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
+        yield self._centred(columns, scale), functions(slice(None))
+
+    def _centred(self, columns: NDArray[np.intp], scale: Vector) -> Matrix:
+        """Return centred columns; the sums of a second stage ask for them repeatedly."""
+        last = self._last
+        if (
+            last is not None
+            and last[0] is self.X
+            and np.array_equal(last[1], columns)
+            and np.array_equal(last[2], scale)
+        ):
+            return last[3]
         rows = dense_columns(self.X, as_slice(columns))
         rows /= scale
-        yield centre(rows, out=rows)[0], functions(slice(None))
+        rows = centre(rows, out=rows)[0]
+        if rows.size <= FEW:
+            rows.flags.writeable = False
+            self._last = (self.X, columns, scale, rows)
+        return rows
 
     def repeated(
         self, columns: NDArray[np.intp], scale: Vector

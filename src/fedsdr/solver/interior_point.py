@@ -24,11 +24,13 @@ from scipy.linalg import lapack
 
 from fedsdr.arrays import Matrix
 from fedsdr.solver.clock import Clock
-from fedsdr.solver.problem import Problem
+from fedsdr.solver.problem import Indices, Problem
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
 DAMPING = 0.98
 CENTRING = 3
+# Variables up to which Newton's matrix is formed at once.
+FEW = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +148,13 @@ class _Model:
         self.degree = m + 2 * m * m + 1 + rank
         self.upper = np.triu_indices(m)
         self.root_two = np.where(self.upper[0] == self.upper[1], 1.0, np.sqrt(2.0))
+        # Entries of G that are multiplied, for so few variables that all fit in a cache.
+        self.pairs: tuple[Indices, ...] = ()
+        if m <= FEW:
+            i, j = self.upper
+            rows = ((i, i), (j, j), (i, j), (j, i))
+            self.pairs = tuple(np.add.outer(m * a, b) for a, b in rows)
+            self.pair_weights = 0.5 * np.multiply.outer(self.root_two, self.root_two)
 
     def start(self) -> _Interior:
         problem, sigma = self.problem, self.problem.sigma
@@ -398,6 +407,13 @@ def _packed_products(metrics: list[Matrix], model: _Model) -> Matrix:
     """
     i, j = model.upper
     m = model.problem.n_features
+    if model.pairs:
+        both = sum(
+            metric.take(model.pairs[0]) * metric.take(model.pairs[1])
+            + metric.take(model.pairs[2]) * metric.take(model.pairs[3])
+            for metric in metrics
+        )
+        return np.asarray(both * model.pair_weights)
     matrix = np.zeros((i.size, i.size))
     weight = np.sqrt(model.root_two)
     for metric in metrics:
