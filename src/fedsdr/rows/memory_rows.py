@@ -349,8 +349,8 @@ class MemoryRows(Rows):
         if (
             last is not None
             and last[0] is self.X
-            and np.array_equal(last[1], columns)
-            and np.array_equal(last[2], scale)
+            and (last[1] is columns or np.array_equal(last[1], columns))
+            and (last[2] is scale or np.array_equal(last[2], scale))
         ):
             return last[3]
         rows = dense_columns(self.X, as_slice(columns))

@@ -484,13 +484,14 @@ def group_lasso(
     active = np.flatnonzero(coefficients.any(axis=1))
     while True:
         inside = sigma[np.ix_(active, active)]
-        own = coefficients[active]
-        left = products[active] - inside @ own
+        left = products[active] - inside @ coefficients[active]
+        own = coefficients[active].tolist()
+        rows, parts = inside.tolist(), left.T.tolist()
         for _ in range(MOST_SWEEPS):
-            if _sweep(inside, own, left, float(penalty)) < SETTLED:
+            if _sweep(rows, own, parts, float(penalty)) < SETTLED:
                 break
-        coefficients[active] = own
-        rest = products - sigma[:, active] @ own
+        coefficients[active] = np.reshape(own, left.shape)
+        rest = products - sigma[:, active] @ coefficients[active]
         violations = np.linalg.norm(rest, axis=1) - penalty
         violations[active] = 0.0
         entering = np.flatnonzero(violations > 1e-6 * penalty)
@@ -499,22 +500,32 @@ def group_lasso(
         active = np.union1d(active, entering[np.argsort(-violations[entering])][:20])
 
 
-def _sweep(inside: Matrix, own: Matrix, left: Matrix, penalty: float) -> float:
+def _sweep(
+    rows: list[list[float]],
+    own: list[list[float]],
+    parts: list[list[float]],
+    penalty: float,
+) -> float:
     """Move the coefficients of each variable in turn, and return the largest step.
 
-    The few numbers of a variable are faster as numbers of Python than as an array.
+    `rows` are those of the covariance, `own` the coefficients of each variable, `parts`
+    what is left of each response. So few numbers are faster as numbers of Python than
+    as arrays.
     """
     change = 0.0
-    for i, (scale, before) in enumerate(
-        zip(inside.diagonal().tolist(), own.tolist(), strict=True)
-    ):
-        pulled = [a + scale * b for a, b in zip(left[i].tolist(), before, strict=True)]
+    for i, (row, before) in enumerate(zip(rows, own, strict=True)):
+        scale = row[i]
+        pulled = [
+            part[i] + scale * one for part, one in zip(parts, before, strict=True)
+        ]
         length = sqrt(sum([one * one for one in pulled]))
         shrink = (1.0 - penalty / length) / scale if length > penalty else 0.0
-        step = [shrink * a - b for a, b in zip(pulled, before, strict=True)]
-        size = max(map(abs, step))
-        if size > 0.0:
-            left -= np.multiply.outer(inside[i], step)
-            own[i] = [shrink * one for one in pulled]
-            change = max(change, size)
+        after = [shrink * one for one in pulled]
+        if after == before:
+            continue
+        for k, (new, old) in enumerate(zip(after, before, strict=True)):
+            step = new - old
+            parts[k] = [a - step * b for a, b in zip(parts[k], row, strict=True)]
+            change = max(change, abs(step))
+        own[i] = after
     return change

@@ -14,12 +14,12 @@ does.
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.problem import Bounded, Problem, relative_gap
 from fedsdr.solver.projection import project_spectrum, soft_threshold
+from fedsdr.solver.small_lapack import eigen_small, solve_small
 
 # Step sizes: nu starts at a multiple of the mean eigenvalue. In large problems it grows
 # with the iterations (primal errors fall like 1 / (nu k)), at times that are spaced
@@ -120,7 +120,7 @@ class _Splitting:
         """Project onto the Fantope, computing only the eigenpairs that survive."""
         d = point.shape[0]
         if d < LARGE:
-            values, vectors = np.linalg.eigh(point)
+            values, vectors = eigen_small(point)
         else:
             values, vectors = self._leading_eigenpairs(point)
         clipped = project_spectrum(values, self.problem.n_directions)
@@ -282,9 +282,7 @@ class Anderson:
             # The iteration has arrived: nothing moves from one step to the next.
             return image
         gram.flat[:: used + 1] += ridge
-        *_, weights, failed = lapack.dgesv(gram, self._residuals[:used] @ residual)
-        if failed:
-            raise np.linalg.LinAlgError("Singular matrix")
+        weights = solve_small(gram, self._residuals[:used] @ residual)
         return np.asarray(image - weights @ self._steps[:used])
 
     def _remember(self, step: Vector, change: Vector) -> None:
@@ -316,8 +314,8 @@ class _Packing:
 
 
 def _positive_part(matrix: Matrix) -> Matrix:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.clip(values, 0.0, None)) @ vectors.T
+    values, vectors = eigen_small(matrix)
+    return (vectors * values.clip(0.0, None)) @ vectors.T
 
 
 class _StepSizes:

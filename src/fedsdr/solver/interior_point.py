@@ -25,6 +25,7 @@ from scipy.linalg import lapack
 from fedsdr.arrays import Matrix
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.problem import Indices, Problem
+from fedsdr.solver.small_lapack import cholesky_small, eigenvalues_small
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
 DAMPING = 0.98
@@ -320,7 +321,7 @@ class ScaledPair:
     """
 
     def __init__(self, first: Matrix, second: Matrix) -> None:
-        left, right = _cholesky(first), _cholesky(second)
+        left, right = cholesky_small(first), cholesky_small(second)
         _, self.values, rotation = np.linalg.svd(right.T @ left)
         root = np.sqrt(self.values)
         self._roots = np.multiply.outer(root, root)
@@ -370,7 +371,7 @@ class ScaledPair:
             self.basis.T @ second @ self.basis,
         )
         on_first, on_second = (
-            reach(np.linalg.eigvalsh(one / self._roots)[0]) for one in scaled
+            reach(eigenvalues_small(one / self._roots)[0]) for one in scaled
         )
         return on_first, on_second
 
@@ -390,14 +391,6 @@ def reach(relative: Matrix | float) -> float:
     """
     lowest = float(relative.min() if isinstance(relative, np.ndarray) else relative)
     return np.inf if lowest >= 0.0 else -1.0 / lowest
-
-
-def _cholesky(matrix: Matrix) -> Matrix:
-    """Factorise a small matrix; numpy takes three times as long to call LAPACK."""
-    factor, failed = lapack.dpotrf(matrix.T, lower=True, clean=True)
-    if failed:
-        raise np.linalg.LinAlgError
-    return np.asarray(factor)
 
 
 def _packed_products(metrics: list[Matrix], model: _Model) -> Matrix:
