@@ -344,7 +344,7 @@ class MemoryRows(Rows):
         yield self._centred(columns, scale), functions(slice(None))
 
     def _centred(self, columns: NDArray[np.intp], scale: Vector) -> Matrix:
-        """Return centred columns; the sums of a second stage ask for them repeatedly."""
+        """Return centred columns, which the sums of a second stage repeatedly need."""
         last = self._last
         if (
             last is not None

@@ -49,8 +49,9 @@ State = NDArray[np.float64]
 class _Splitting:
     """Maps of the splitting; H and everything around it in Sigma's eigenbasis.
 
-    A state has the points that the proximal maps are applied to, one for every piece. From it follow Z (soft thresholding), H (projection onto the Fantope) and P,
-    for a singular Sigma; nu times what they cut off is a dual point.
+    A state has the points that the proximal maps are applied to, one for every piece.
+    From it follow Z (soft thresholding), H (projection onto the Fantope) and P, for a
+    singular Sigma; nu times what they cut off is a dual point.
     """
 
     def __init__(self, problem: Problem) -> None:

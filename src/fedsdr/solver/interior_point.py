@@ -149,7 +149,7 @@ class _Model:
         self.degree = m + 2 * m * m + 1 + rank
         self.upper = np.triu_indices(m)
         self.root_two = np.where(self.upper[0] == self.upper[1], 1.0, np.sqrt(2.0))
-        # Entries of G that are multiplied, for so few variables that all fit in a cache.
+        # Entries of G that are multiplied, where all pairs of them fit in a cache.
         self.pairs: tuple[Indices, ...] = ()
         if m <= FEW:
             i, j = self.upper

@@ -1,7 +1,5 @@
 """The two proximal maps of eq2.10: soft thresholding and the Fantope."""
 
-import numpy as np
-
 from fedsdr.arrays import Matrix
 
 

@@ -17,8 +17,8 @@ ROUNDING = 1e-14
 #: Columns whose standard deviation lies between 2^-20 and 2^20 keep their units.
 WIDE = 20
 
-# Standard deviations from zero up to which a mean need not be subtracted before products
-# with numbers of mean zero are added: their rounding error grows by no more than that.
+# Standard deviations from zero up to which a mean need not be subtracted before
+# products with numbers of mean zero are added: rounding errors grow by as much at most.
 OFFSET = 8.0
 
 # Squares of numbers below this power of two, about 1e99, can be added.
