@@ -16,7 +16,7 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
-from fedsdr.summaries.dense_blocks import Values, is_sparse, row_block
+from fedsdr.summaries.dense_blocks import is_sparse, row_block
 
 #: Rows of a block, and bytes that it may take.
 MOST_ROWS, FEWEST_ROWS = 4096, 256
@@ -156,7 +156,7 @@ def column_means(X: Any) -> Vector:
 
     def add(blocks: Sequence[slice]) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
-            sums = [_column_sums(row_block(X, own)) for own in blocks]
+            sums = [row_block(X, own).sum(axis=0, dtype=np.float64) for own in blocks]
             return np.asarray(np.sum(sums, axis=0))
 
     with np.errstate(invalid="ignore", over="ignore"):
@@ -246,7 +246,8 @@ def _sum_lane(
     for own in blocks:
         rows = buffer[: own.stop - own.start]
         np.subtract(row_block(X, own), mean, out=rows)
-        total += _column_sums(rows)
+        # A product with ones takes half as long as numpy's sum.
+        total += np.ones(len(rows)) @ rows
         if squares:
             # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
             scatter += rows.T @ rows
@@ -254,13 +255,6 @@ def _sum_lane(
             which, values = one.at(own)
             sums[which] += values @ rows
     return CentredSums(blocks[-1].stop - blocks[0].start, total, scatter, found)
-
-
-def _column_sums(rows: Values) -> Vector:
-    """Add rows in float64; a product with ones takes half as long as numpy's sum."""
-    if rows.dtype == np.float64:
-        return np.asarray(np.ones(len(rows)) @ rows)
-    return np.asarray(rows.sum(axis=0, dtype=np.float64))
 
 
 def _order(X: Any) -> Literal["C", "F"]:

@@ -148,11 +148,11 @@ class ColumnSpread:
         some = np.maximum(counts, 1)
         # A product with ones takes half as long as numpy's sum.
         ones = np.ones(len(X))
-        mean = ones @ scaled / some
+        mean = np.dot(ones, scaled) / some
         centred = scaled - mean
         if not complete:
             centred *= there
-        rest = ones @ centred / some
+        rest = np.dot(ones, centred) / some
         before = self._counts[place]
         total = before + counts
         around = np.einsum("ij,ij->j", centred, centred) - counts * rest**2

@@ -503,9 +503,9 @@ def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
     """
     # A product with ones takes half as long as numpy's mean.
     ones, count = np.ones(len(X)), max(len(X), 1)
-    mean = ones @ X / count
+    mean = np.dot(ones, X) / count
     centred = np.subtract(X, mean, out=out)
-    rest = ones @ centred / count
+    rest = np.dot(ones, centred) / count
     centred -= rest
     return centred, mean + rest
 
