@@ -11,7 +11,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.rows.row_marks import check_labels, number_subjects
-from fedsdr.summaries.dense_blocks import by_columns, by_rows
+from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
 
 
@@ -128,7 +128,9 @@ def split_sites(
     else:
         own, ordered = generator.spawn(len(found)), by_rows(X)
         parts = {
-            str(label): MemoryRows(by_columns(ordered[rows]), y[rows], one, label)
+            str(label): MemoryRows(
+                by_columns(rows_at(ordered, rows)), y[rows], one, label
+            )
             for (label, rows), one in zip(found, own, strict=True)
         }
     for part, (_, rows) in zip(parts.values(), found, strict=True):
