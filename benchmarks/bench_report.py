@@ -44,6 +44,7 @@ PARTS = {
     "peers": Part("every system of the paper on the same data", ("--runs", "1")),
     "protocols": Part("rounds and bytes of the protocols"),
     "secure_sum": Part("what masking costs"),
+    "wide_files": Part("files of 100,000 columns, read and fitted"),
     "wide_federation": Part("bytes of studies of many columns over nodes"),
     "federation": Part("a study over nodes beside one process"),
     "scale": Part("studies of many sites"),
