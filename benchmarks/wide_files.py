@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.ledger import Ledger, Row
 from fedsdr import FedSSIR
 from fedsdr.cli import main as command_line
+from fedsdr.data.opening import open_file
 from fedsdr.result import Result
 
 RESULTS = Path(__file__).parent / "results"
@@ -74,11 +75,15 @@ def fit_file(key: Row, folder: str) -> Row:
     """Fit one file in another process; write it first where it is not there."""
     form = "arrow" if "Arrow" in str(key["way"]) else "parquet"
     path = Path(folder) / f"rows.{form}"
+    program = [sys.executable, "-m", "benchmarks.wide_files"]
     if not path.exists():
-        write_file(path, str(key["kind"]), int(str(key["d"])))
-    command = [sys.executable, "-m", "benchmarks.wide_files", "--measure"]
+        # In another process too: the peak of a process starts at that of its parent.
+        size = ["--kind", str(key["kind"]), "--columns", str(key["d"])]
+        subprocess.run([*program, "--write", str(path), *size], check=True)
     done = subprocess.run(
-        [*command, str(key["way"]), str(path)], check=True, capture_output=True
+        [*program, "--measure", str(key["way"]), str(path)],
+        check=True,
+        capture_output=True,
     )
     row = json.loads(done.stdout.splitlines()[-1])
     return {"file_mb": path.stat().st_size / 1e6, **row}
@@ -152,19 +157,16 @@ def fit_sparse(path: Path) -> int:
 
 
 def fit_matrix(path: Path) -> int:
-    """Fit a dense matrix in the type of the file."""
+    """Fit a dense matrix."""
     return _selected(*read_matrix(path))
 
 
 def read_matrix(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read columns as a matrix of their type, beside y and the sites."""
-    table = read_arrow(path)
-    y, sites = table["y"].to_numpy(), table["site"].to_numpy()
-    columns = table.columns[:-2]
-    X = np.empty((len(y), len(columns)), dtype=columns[0].type.to_pandas_dtype())
-    for place, column in enumerate(columns):
-        X[:, place] = column.to_numpy()
-    return X, y, sites
+    """Read columns as a matrix, with the reader of this package, y and the sites."""
+    source = open_file(path)
+    X, y = next(source.number_batches(source.columns[:-2], "y"))
+    sites = next(source.batches(["site"]))["site"].to_numpy()
+    return X, y.to_numpy(), sites
 
 
 def _selected(X: object, y: np.ndarray, sites: np.ndarray) -> int:

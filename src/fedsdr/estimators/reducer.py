@@ -1,5 +1,6 @@
 """Base class of all reducers: transform, names, tags."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -15,9 +16,11 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fedsdr.estimators.checks import check_columns
+from fedsdr.estimators.checks import check_columns, is_dask
+from fedsdr.extras import require
 from fedsdr.method import Variables
 from fedsdr.result import Result
+from fedsdr.rows import Rows
 from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
@@ -93,12 +96,28 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         response: Any,
     ) -> OwnSites:
         """Check rows and responses, and group them by site."""
-        rows, responses = self._validate(X, y)
-        own = split_sites(rows, responses, sites, generator)
+        own: Mapping[str, Rows]
+        if is_dask(X):
+            own, responses = self._partitions(X, y, sites, generator)
+        else:
+            rows, responses = self._validate(X, y)
+            own = split_sites(rows, responses, sites, generator)
         discrete, strict = is_discrete(responses, response), len(own) == 1
         names = self._feature_names()
         variables = Variables(names, discrete, strict=strict, honest=len(own))
         return OwnSites(own, variables)
+
+    def _partitions(
+        self, X: Any, y: Any, sites: Any, generator: np.random.Generator
+    ) -> tuple[Mapping[str, Rows], NDArray[Any]]:
+        """Group the rows of a Dask collection by site; they stay where they are."""
+        require("dask", "rows in a Dask collection")
+        from fedsdr.rows.dask_rows import split_partitions
+
+        # The columns of a data frame, or an array, of which only the shape is read.
+        columns = X if hasattr(X, "rechunk") else X._meta
+        validate_data(self, columns, skip_check_array=True)
+        return split_partitions(X, y, sites, generator)
 
     def _adopt(self, found: Result, **settings: Any) -> None:
         """Set the attributes of the estimator from a result."""

@@ -79,9 +79,12 @@ class StreamedRows(Rows):
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        responses = getattr(self.read, "responses", None)
-        self._stream = Stream(self.read, responses, ahead=self.memory >= MEMORY)
+        self._stream = self._make_stream()
         self._seed = int(self.generator.integers(2**63))
+
+    def _make_stream(self) -> Stream:
+        responses = getattr(self.read, "responses", None)
+        return Stream(self.read, responses, ahead=self.memory >= MEMORY)
 
     @property
     def n_rows(self) -> int:
@@ -374,7 +377,7 @@ class StreamedRows(Rows):
             Summary of these rows.
         """
         part = self._part(terms, kept, strict=strict)
-        return summarize_parts(self._stream, [part], memory=self.memory)[0]
+        return self._sum([part])[0]
 
     def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
@@ -389,21 +392,31 @@ class StreamedRows(Rows):
         Summary
             Summaries in the order of `Terms.parts`, all from the same pass.
         """
+        if terms.n_splits:
+            raise InputError(
+                "variables are tested on rows in memory only: choose "
+                "select='criteria', or hold the rows of this site in memory"
+            )
         masks = self._masks(terms)
         parts = [self._part(terms, None, strict=terms.strict)]
         with warnings.catch_warnings():
             # All rows together have been checked; a fold may be too small.
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
-        yield from summarize_parts(self._stream, parts, memory=self.memory)
+        yield from self._sum(parts)
+
+    def _sum(self, parts: Sequence[Part]) -> list[Summary]:
+        return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
         """Compute the mean of all rows minus the origin."""
         origin = self._stream.origin
         if self._rest is None or self._rest[0] is not origin:
-            total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
-            self._rest = (origin, np.asarray(total) / self.n_rows)
+            self._rest = (origin, self._sum_about_origin() / self.n_rows)
         return self._rest[1]
+
+    def _sum_about_origin(self) -> Matrix:
+        return np.asarray(sum(rows.sum(axis=0) for _, rows in self._stream.centred()))
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
         y = self._stream.y
