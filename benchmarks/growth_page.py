@@ -131,19 +131,16 @@ def accuracy_table(rows: Rows) -> list[str]:
     lines = [
         "## What was found",
         "",
-        "| system | N | d | m | K | seconds | products | peak GB | TPR | FPR | Dist |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| system | N | d | m | K | seconds | peak GB | TPR | FPR | Dist |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    names = ("n_rows", "n_features", "n_sites", "n_directions", "seconds", "products")
+    names = ("n_rows", "n_features", "n_sites", "n_directions", "seconds")
     for row in rows:
         if row["stopped"] == "0" and row.get("dist"):
             values = [*(row[name] for name in names), row["peak_gb"]]
             values += [row[name] for name in ("tpr", "fpr", "dist")]
             lines.append(f"| {row['system']} | {' | '.join(values)} |")
-    note = (
-        "Products: seconds over those of one product of X' with 100 of its columns. "
-        "Peak GB: largest memory of the process, data included."
-    )
+    note = "Peak GB: largest memory of the process, data included."
     return [*lines, "", note, ""]
 
 

@@ -41,6 +41,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # sparse matrix of scipy.
     _kept_types: ClassVar[Any] = np.float64
     _takes_sparse: ClassVar[bool] = False
+    # Whether the rows of a Dask collection stay where they are.
+    _takes_dask: ClassVar[bool] = False
 
     directions_: NDArray[np.float64]
     support_: Any
@@ -97,7 +99,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> OwnSites:
         """Check rows and responses, and group them by site."""
         own: Mapping[str, Rows]
-        if is_dask(X):
+        if is_dask(X) and self._takes_dask:
             own, responses = self._partitions(X, y, sites, generator)
         else:
             rows, responses = self._validate(X, y)

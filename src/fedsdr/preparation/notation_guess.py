@@ -109,7 +109,8 @@ def may_be_text(frame: pd.DataFrame) -> list[str]:
     list of str
         Names; of a wide table of numbers, no column needs to be looked at.
     """
-    return [name for name, kind in frame.dtypes.items() if kind.kind not in "fiub"]
+    kinds = frame.dtypes.items()
+    return [str(name) for name, kind in kinds if kind.kind not in "fiub"]
 
 
 def find_marks(frame: pd.DataFrame, form: TextFormat) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dask
 import numpy as np
 import pandas as pd
+from dask.base import compute, is_dask_collection
+from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
@@ -94,12 +95,12 @@ class DaskReader:
             What it returned for each partition.
         """
         given = arguments or [()] * len(self.blocks)
-        call = dask.delayed(_on_rows, pure=False)
+        call = delayed(_on_rows, pure=False)
         tasks = [
             call(block, function, own)
             for block, own in zip(self.blocks, given, strict=True)
         ]
-        return tuple(dask.compute(*tasks))
+        return tuple(compute(*tasks))
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +174,7 @@ class DaskRows(StreamedRows):
             return
         read, origin = self._reader, self._stream.origin[columns]
         rest = self._rest_of_mean()[columns]
-        choose = dask.delayed(_on_rows, pure=False)
+        choose = delayed(_on_rows, pure=False)
         for block, place in zip(read.blocks, read.places, strict=True):
             rows = choose(block, _choose, (columns,)).compute()
             yield ((rows - origin) - rest) / scale, functions(place)
@@ -279,10 +280,8 @@ def split_partitions(
             "X, y and sites must be Dask collections with the same partitions: take "
             "them from one data frame"
         )
-    blocks = [
-        dask.delayed(_block, pure=False)(*own) for own in zip(*parts, strict=True)
-    ]
-    heads = dask.compute(*[dask.delayed(_head, pure=False)(one) for one in blocks])
+    blocks = [delayed(_block, pure=False)(*own) for own in zip(*parts, strict=True)]
+    heads = compute(*[delayed(_head, pure=False)(one) for one in blocks])
     responses = np.concatenate([y for y, _ in heads])
     labels = None if sites is None else np.concatenate([s for _, s in heads])
     groups = group_by_site(labels, len(responses))
@@ -309,7 +308,7 @@ def _reader_of(
         np.ones(len(y), dtype=bool) if label is None else s == label for y, s in heads
     ]
     sizes = [int(own.sum()) for own in kept]
-    choose = dask.delayed(_of_site, pure=False)
+    choose = delayed(_of_site, pure=False)
     chosen = [
         choose(block, own)
         for block, own, n in zip(blocks, kept, sizes, strict=True)
@@ -320,7 +319,7 @@ def _reader_of(
 
 def _partitions(values: Any) -> list[Any]:
     """Return the partitions of a collection; those of an array have all columns."""
-    if not dask.is_dask_collection(values):
+    if not is_dask_collection(values):
         raise InputError("y and sites must be Dask collections where X is one")
     if hasattr(values, "rechunk"):
         whole = values.rechunk({1: -1}) if values.ndim == 2 else values
