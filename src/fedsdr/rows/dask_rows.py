@@ -105,7 +105,17 @@ class DaskReader:
 
 @dataclass(slots=True, eq=False)
 class DaskStream(Stream):
-    """Rows of one site in partitions, measured where they are."""
+    """Rows of one site in partitions, measured where they are.
+
+    Parameters
+    ----------
+    read : DaskReader
+        Partitions of the site's rows.
+    responses : callable without parameters, optional
+        Function that returns the responses alone.
+    ahead : bool, default=False
+        Whether to read the next batch while sums of this one are formed.
+    """
 
     def _scan(self) -> Scan:
         if self._scanned is None and self.is_plain:
@@ -124,6 +134,22 @@ class DaskStream(Stream):
 @dataclass(slots=True, eq=False)
 class DaskRows(StreamedRows):
     """Rows of one site in the partitions of a Dask collection.
+
+    Parameters
+    ----------
+    read : DaskReader
+        Partitions of the site's rows.
+    generator : numpy.random.Generator
+        Generator that splits the rows into folds.
+    label : object, default=None
+        Name of the site in local messages; None if there is only one site.
+    columns : tuple of str, default=()
+        Names of the columns; empty if they are not known.
+    memory : int, default=2**28
+        Bytes of memory that may be used in addition to a partition, the responses, and
+        the sums.
+    origin : ColumnOrigin or None, default=None
+        Where the columns come from in the site's data; None if they are the data.
 
     Notes
     -----
