@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.bench_plots import draw_bytes, draw_certificates, draw_shares
-from benchmarks.growth_page import draw_times, measured, sweep_table
+from benchmarks.growth_page import draw_times, measured, not_measured, sweep_table
 from benchmarks.ledger import environment, last_commit, read_rows
 from benchmarks.summaries import processor
 
@@ -154,7 +154,7 @@ def _growth(rows: Rows, folder: Path) -> list[str]:
     if not rows:
         return []
     draw_times(rows, folder / "growth.png")
-    lines = ["## Growth", "", "![seconds](growth.png)", ""]
+    lines = ["## Growth", "", "![seconds](growth.png)", "", *not_measured(rows)]
     for sweep in measured(rows):
         lines += sweep_table(sweep, rows)
     return lines

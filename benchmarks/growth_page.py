@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.growth_systems import MEMORY_GB
+from benchmarks.growth_systems import MEMORY_GB, SYSTEMS
 from benchmarks.ledger import Ledger
 from fedsdr.reporting.cells import COLOURS, DPI, MARKERS, plain_metadata
 
@@ -49,6 +49,7 @@ def write_page(ledger: Ledger, folder: Path) -> str:
         "![times](growth.png)",
         "",
     ]
+    lines += not_measured(ledger.rows)
     for sweep in measured(ledger.rows):
         lines += sweep_table(sweep, ledger.rows)
     lines += accuracy_table(ledger.rows)
@@ -72,6 +73,19 @@ def measured(rows: Rows) -> list[str]:
         for sweep in GROWING
         if any(row["stopped"] == "0" for row in of_sweep(sweep, rows))
     ]
+
+
+def not_measured(rows: Rows) -> list[str]:
+    """Return a sentence with the systems and sweeps of which no fit has ended."""
+    known = {row["system"] for row in rows}
+    there = measured(rows)
+    missing = [
+        *(f"*{name}*" for name in SYSTEMS if name not in known),
+        *(f"more {GROWING[sweep][1]}" for sweep in GROWING if sweep not in there),
+    ]
+    return (
+        [f"Not measured with this code: {'; '.join(missing)}.", ""] if missing else []
+    )
 
 
 def sweep_table(sweep: str, rows: Rows) -> list[str]:

@@ -3,7 +3,13 @@
 import pytest
 
 from benchmarks.growth import cases, fit, is_cut_short, is_out_of_reach
-from benchmarks.growth_page import draw_times, exponent, of_sweep, sweep_table
+from benchmarks.growth_page import (
+    draw_times,
+    exponent,
+    not_measured,
+    of_sweep,
+    sweep_table,
+)
 from benchmarks.growth_systems import Case, draw, solve_from_columns, solve_here
 from fedsdr.metrics import subspace_distance
 
@@ -49,6 +55,14 @@ def test_a_fit_without_memory_is_marked_and_ends_its_sweep() -> None:
     rows = [row(1_000, 3.0), large]
     assert "| FedSSIR | 3 | > 8 GB | - |" in sweep_table("variables", rows)
     assert is_out_of_reach(Case("FedSSIR", 2_000, 10_000, 10, 1, 0), rows)
+
+
+def test_the_page_says_what_was_not_measured() -> None:
+    sentence = not_measured([row(1_000, 2.0)])[0]
+    assert "*eq2.10 once: SCS*" in sentence
+    assert "more sites m" in sentence
+    assert "FedSSIR" not in sentence
+    assert "more variables d;" not in sentence
 
 
 def test_ratios_are_over_the_default_fit_at_the_same_size() -> None:
