@@ -49,6 +49,7 @@ TREE: dict[str, list[str]] = {
         for name in (
             "health",
             "data",
+            "growing",
             "omop",
             "backups",
             "certificates",

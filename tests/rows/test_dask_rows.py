@@ -66,6 +66,7 @@ def test_a_fit_on_a_cluster_is_that_in_memory(
         {"kernel": "slices"},
         {"scores": "normal"},
         {"dense_limit": 5},
+        {"select": "tested"},
     ],
     ids=lambda own: next(iter(own)),
 )
@@ -108,15 +109,6 @@ def test_gaps_and_other_partitions_are_refused(frame: pd.DataFrame) -> None:
             FedSSIR().fit(rows[NAMES], rows["y"].repartition(npartitions=1))
         with pytest.raises(InputError, match="where X is one"):
             FedSSIR().fit(rows[NAMES], frame["y"])
-
-
-def test_tests_of_variables_are_refused_with_a_way_out(frame: pd.DataFrame) -> None:
-    rows = dd.from_pandas(frame, npartitions=3)
-    with (
-        dask.config.set(scheduler="synchronous"),
-        pytest.raises(InputError, match="tested on rows in memory only"),
-    ):
-        FedSSIR(select="tested").fit(rows[NAMES], rows["y"])
 
 
 def test_spreads_of_parts_add_up() -> None:

@@ -113,14 +113,14 @@ def plan_test(
     moved = mixed.kernel @ basis - mixed.noise_floor * mixed.sigma @ basis
     shares = np.clip((basis * moved).sum(axis=0), 0.0, 1.0)
     scatter = other.scatter[np.ix_(found.tested, found.tested)]
+    inverse = np.linalg.pinv(scatter, rcond=1e-10, hermitian=True)
     return HalfTest(
         half=number,
         columns=np.asarray(found.tested, dtype=np.int64),
         basis=basis,
         slopes=shares * basis,
-        inverse=np.asarray(
-            np.linalg.pinv(scatter, rcond=1e-10, hermitian=True), dtype=np.float64
-        ),
+        # Sites refuse a matrix that is not exactly symmetric.
+        inverse=np.asarray((inverse + inverse.T) / 2),
         own=own,
         common=common,
     )

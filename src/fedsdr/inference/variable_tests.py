@@ -25,7 +25,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     Returns
     -------
     ndarray of shape (s,)
-        p-values; 1 for a variable that does not vary.
+        p-values; 1 for a variable that does not vary, and for all of them if sums are
+        not finite.
 
     Notes
     -----
@@ -35,6 +36,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     them for a normal variable, few for one that is rarely different from zero.
     """
     s, k = test.basis.shape
+    if not np.isfinite(sums).all():
+        return np.ones(s)
     upper = np.triu_indices(k)
     ends = np.cumsum([s * k, s * upper[0].size, s])
     scores, squares, fourth, _ = np.split(sums, ends)
