@@ -11,6 +11,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.rows.row_marks import check_labels, number_subjects
+from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
 
@@ -39,7 +40,7 @@ class OwnSites:
 
     Parameters
     ----------
-    rows : mapping of str to MemoryRows
+    rows : mapping of str to Rows
         Rows of each site, by its name.
     variables : Variables
         Names of the columns and type of the response.
@@ -52,7 +53,7 @@ class OwnSites:
         Number of values that each site contributed to them.
     """
 
-    rows: Mapping[str, MemoryRows]
+    rows: Mapping[str, Rows]
     variables: Variables
     n_sums: int = field(default=0, init=False)
     n_values: int = field(default=0, init=False)

@@ -79,6 +79,34 @@ class ColumnSpread:
                     rows = np.asarray(block[:, place], dtype=np.float64)
                     self._add(rows, place, None if largest is None else largest[place])
 
+    def merge(self, other: "ColumnSpread") -> None:
+        """Add what was measured of other rows.
+
+        Parameters
+        ----------
+        other : ColumnSpread
+            Spread of the same columns.
+        """
+        self._wide = self._near = None
+        tops = np.maximum(self._tops, other._tops)
+        means, squares = self._lowered(tops)
+        more, others = other._lowered(tops)
+        total = np.maximum(self._counts + other._counts, 1.0)
+        step = more - means
+        self._squares = (
+            squares + others + step**2 * self._counts * other._counts / total
+        )
+        self._means = means + step * other._counts / total
+        self._tops, self._counts = tops, self._counts + other._counts
+
+    def _lowered(
+        self, tops: Powers, place: slice = slice(None)
+    ) -> tuple[Vector, Vector]:
+        """Return means and squares of numbers divided by other powers of two."""
+        lower = self._tops[place] - tops
+        means = np.ldexp(self._means[place], lower)
+        return means, np.ldexp(self._squares[place], 2 * lower)
+
     @property
     def tops(self) -> Powers:
         """Power of two above the largest number of each column."""
@@ -137,9 +165,7 @@ class ColumnSpread:
             largest = np.maximum(known.max(axis=0), -known.min(axis=0))
         own = np.where(largest > 0, np.frexp(largest)[1], _NONE)
         tops = np.maximum(self._tops[place], own)
-        lower = self._tops[place] - tops
-        means = np.ldexp(self._means[place], lower)
-        squares = np.ldexp(self._squares[place], 2 * lower)
+        means, squares = self._lowered(tops, place)
         # Numbers whose squares are numbers are not divided; their sums are.
         far = bool((np.abs(own[largest > 0]) > FAR).any())
         scaled = np.ldexp(known, -tops) if far else known
