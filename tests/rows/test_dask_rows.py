@@ -124,3 +124,10 @@ def test_spreads_of_parts_add_up() -> None:
     np.testing.assert_array_equal(parts.tops, whole.tops)
     np.testing.assert_array_equal(parts.powers, whole.powers)
     np.testing.assert_array_equal(parts.varies, whole.varies)
+
+
+@pytest.mark.parametrize("mark", ["groups", "sample_weight"])
+def test_marks_of_rows_need_rows_in_memory(mark: str, frame: pd.DataFrame) -> None:
+    rows = dd.from_pandas(frame, npartitions=2)
+    with pytest.raises(InputError, match=f"cannot have {mark}"):
+        FedSSIR().fit(rows[NAMES], rows["y"], **{mark: np.ones(ROWS)})
