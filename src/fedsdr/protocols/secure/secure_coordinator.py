@@ -227,8 +227,10 @@ class SecureSum(AskedSites):
         sites = self._required or {*saved["sites"], *(set(self.study.sites) - silent)}
         everyone = dict.fromkeys(sorted(sites), opened)
         found = self._exchange("secure.opened", everyone, unread)
-        if self._required:
-            # A site that has not opened it would refuse the next question.
+        codes = {self.failures.get(site) for site in self._required.difference(found)}
+        # A site that has not opened it would refuse the next question. If no site can
+        # use the sum, it is not theirs, and whoever asked will say why.
+        if self._required and (found or codes != {"INPUT"}):
             self._enough("secure.opened", found)
 
     @property
