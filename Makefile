@@ -18,8 +18,8 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
+.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-chaos test-e2e check \
+	bench bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
 	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
@@ -63,6 +63,9 @@ test-fuzz: $(VENV)/.dev ## send 80,000 mutated messages to sites
 test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
 	$(BIN)/python -m tools.mutants $(ARGS)
 
+test-chaos: $(VENV)/.dev ## let studies fail at random, in one process and over nodes
+	$(BIN)/python -m tools.chaos $(ARGS)
+
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \
 		-m e2e $(ARGS)
@@ -75,8 +78,8 @@ check: $(VENV)/.dev ## run every linter
 	$(BIN)/codespell
 	$(BIN)/python .ci/validate_docstrings.py
 
-bench-solver: $(VENV)/.dev ## time the solvers side by side
-	$(BIN)/python -m benchmarks.solver $(ARGS)
+bench: $(VENV)/.dev ## all benchmarks of speed in one report, ARGS="--parts growth,peers"
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 bench-peers: $(VENV)/.dev ## fit every system on the same data
 	$(BIN)/python -m benchmarks.peers $(ARGS)
@@ -85,7 +88,7 @@ bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
 	$(BIN)/python -m benchmarks.protocols $(ARGS)
 
 bench-secure-sum: $(VENV)/.dev ## what masking costs
-	$(BIN)/python -m benchmarks.secure_sum
+	$(BIN)/python -m benchmarks.secure_sum $(ARGS)
 
 bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 	$(BIN)/python -m benchmarks.summaries $(ARGS)
@@ -125,6 +128,7 @@ calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and thei
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)
+	$(BIN)/python -m benchmarks.one_span
 
 dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
 	rm -rf dist

@@ -58,9 +58,9 @@ class Office:
         """Files of the sites."""
         return self.files.site_files
 
-    def start(self) -> Process:
-        """Start the coordinator's node."""
-        words = ["study", "start", str(self.files.study_file)]
+    def start(self, study: Path | None = None, *options: str) -> Process:
+        """Start the coordinator's node, for the first study or for another."""
+        words = ["study", "start", str(study or self.files.study_file), *options]
         self.coordinator = Process([], words, self._log("coordinator"))
         return self.coordinator
 

@@ -9,6 +9,7 @@ from typing import Any
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message
 
+from fedsdr.transports.nvflare.node_names import sites_of_nodes
 from fedsdr.transports.nvflare.registrations import digest_of
 
 # What every process of NVFLARE answers, whatever else it does.
@@ -150,10 +151,11 @@ class Reachability:
         sites : tuple of str
             Who is asked.
         """
+        known = sites_of_nodes(sites)
         clients = {
-            client.name: client
+            known[client.name]: client
             for client in self._engine.get_clients()
-            if client.name in sites
+            if client.name in known
         }
         if not clients:
             return
@@ -161,7 +163,7 @@ class Reachability:
         again = {
             site
             for site, client in clients.items()
-            if site in registered and registered[site] != digest_of(client.token)
+            if registered.get(client.name, own := digest_of(client.token)) != own
         }
         nodes = {site: client.get_fqcn() for site, client in clients.items()}
         replies = self._engine.get_cell().core_cell.broadcast_request(
