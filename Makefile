@@ -19,9 +19,9 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
+	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
-	bench-privacy designs alarms calibration dist docs walk reproduce clean
+	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -93,6 +93,9 @@ bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
 
+bench-warm: $(VENV)/.dev ## studies one after another, with cold and with warm jobs
+	$(BIN)/python -m benchmarks.studies_in_a_row $(ARGS)
+
 bench-wide-federation: $(VENV)/.dev ## bytes of studies of many columns over nodes
 	$(BIN)/python -m benchmarks.wide_federation $(ARGS)
 
@@ -138,6 +141,9 @@ walk: $(VENV)/.dev ## print the way from a fit to the arithmetic
 
 reproduce: $(VENV)/.dev ## the paper's tables and figures, ARGS="table1 --runs 20"
 	$(BIN)/fedsdr reproduce $(or $(ARGS),all)
+
+cells: $(VENV)/.dev ## the paper's tables beside those of version 0.1
+	$(BIN)/python -m tools.earlier_cells --out benchmarks/results/earlier_cells.md $(ARGS)
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

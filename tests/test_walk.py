@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from tools.walk import Walk, walk_fit
+from tools.walk import Walk, walk_fit, walk_study
 
 MOST_CALLS, MOST_FILES = 7, 20
 
@@ -16,6 +16,16 @@ def traced_fits() -> list[Walk]:
 
 
 def test_few_calls_from_fit_to_the_arithmetic(walks: list[Walk]) -> None:
+    _check_calls(walks)
+
+
+def test_few_calls_in_a_study() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _check_calls(walk_study())
+
+
+def _check_calls(walks: list[Walk]) -> None:
     for walk in walks:
         assert set(walk.chains) == set(walk.ends), walk.title
         for end, chain in walk.chains.items():

@@ -13,7 +13,8 @@ SITES = (
         "a site computes before boxes, rules and ledger are checked",
         f"{SECURE}secure_site.py",
         '        sites = going.party.receive(payload["boxes"])\n',
-        "        self._compute(going.question)\n"
+        "        asked = going.question\n"
+        "        self._addable(asked, asked.compute(self._rows))\n"
         '        sites = going.party.receive(payload["boxes"])\n',
         ORDER,
     ),
@@ -21,7 +22,8 @@ SITES = (
         "a site computes as soon as it is asked",
         f"{SECURE}secure_site.py",
         "        asked = self._outcomes.settle(asked)\n",
-        "        asked = self._outcomes.settle(asked)\n        self._compute(asked)\n",
+        "        asked = self._outcomes.settle(asked)\n"
+        "        self._addable(asked, asked.compute(self._rows))\n",
         "tests/attacks/test_question_fuzz.py",
     ),
     off(

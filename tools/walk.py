@@ -139,8 +139,14 @@ def walk_fit() -> list[Walk]:
     return walks
 
 
-def _walk_study() -> list[Walk]:
-    """Trace a study, without its transport."""
+def walk_study() -> list[Walk]:
+    """Trace a study, without its transport.
+
+    Returns
+    -------
+    list of Walk
+        That of its sites, and that of its coordinator.
+    """
     site = ("open_site", "handle")
     walks = (
         Walk("A study: a site", site, (), TRANSPORTS, (SUMS,)),
@@ -241,7 +247,7 @@ def _multiplies(code: CodeType) -> bool:
 
 def main() -> None:
     """Trace the walks and print them."""
-    walks = {"fit": walk_fit, "study": _walk_study, "reproduce": _walk_reproduce}
+    walks = {"fit": walk_fit, "study": walk_study, "reproduce": _walk_reproduce}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=walks, help="one of the walks")
     parser.add_argument("--markdown", action="store_true", help="write Markdown")

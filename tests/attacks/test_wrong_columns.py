@@ -28,16 +28,16 @@ def make_up(
     statistic: str, how: Callable[[np.ndarray], Any], patch: pytest.MonkeyPatch
 ) -> None:
     """Let one site change one of its sums before it is masked."""
-    honest = SecureSite._compute
+    honest = SecureSite._addable
 
-    def compute(self: SecureSite, question: Any) -> np.ndarray:
-        values = honest(self, question)
+    def addable(self: SecureSite, question: Any, answer: Any) -> np.ndarray:
+        values = honest(self, question, answer)
         if self.name == LIAR and question.name == statistic:
             values = values.copy()
             how(values)
         return values
 
-    patch.setattr(SecureSite, "_compute", compute)
+    patch.setattr(SecureSite, "_addable", addable)
 
 
 def consortium(**terms: Any) -> Consortium:

@@ -26,16 +26,16 @@ SIZE = D * (D + 1) // 2
 
 def make_up(how: Callable[[np.ndarray], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Let one site change its moments before they are masked."""
-    honest = SecureSite._compute
+    honest = SecureSite._addable
 
-    def compute(self: SecureSite, question: Any) -> np.ndarray:
-        values = honest(self, question)
+    def addable(self: SecureSite, question: Any, answer: Any) -> np.ndarray:
+        values = honest(self, question, answer)
         if self.name == LIAR and question.name == "moments":
             values = values.copy()
             how(values)
         return values
 
-    monkeypatch.setattr(SecureSite, "_compute", compute)
+    monkeypatch.setattr(SecureSite, "_addable", addable)
 
 
 def push_a_variable(values: np.ndarray) -> None:

@@ -11,8 +11,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from tests.e2e.holding import Holds, holding
-from tests.e2e.offices import Office, count_text, open_office, wait_until
+from tests.e2e.holding import Holds, holding, kill_process
+from tests.e2e.offices import Office, count_text, open_office, wait_for, wait_until
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows, write_toml
 
 from fedsdr.result import Result
@@ -24,6 +24,11 @@ pytestmark = [
     # NVFLARE's own.
     pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
 ]
+
+
+# What a node says that takes a process which was ready, and one that has none.
+WARM = "(warm)"
+COLD = "No process is ready for this job (it has ended): it starts anew"
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +139,17 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
         assert done.exit_code == 0, done.output
         assert read_study(other).digest in done.stdout
         assert office.joined[name].process.poll() is None
+    # All but one have a process that is ready for the job.
+    warm = {name: office.node_log(name).count(WARM) for name in NAMES}
+    kill_process(office.processes("north")["fork_server"])
+    wait_for(lambda: "fork_server" not in office.processes("north"))
     done = office.run("study", "submit", other)
     assert done.exit_code == 0, done.output
+    for name in NAMES:
+        log = office.node_log(name)
+        assert log.count(WARM) == warm[name] + (name != "north")
+        assert (COLD in log) == (name == "north")
+    assert WARM in (office.folder / "coordinator.log").read_text()
     target = office.files.coordinator / "fetched.json"
     assert office.run("study", "fetch", other, "--out", target).exit_code == 0
     result = Result.from_json(target)
@@ -196,3 +210,16 @@ def test_a_new_hospital_joins_later(office: Office) -> None:
     assert result.settings["sites"] == sorted((*NAMES, "up"))
     own = len(up.with_name("rows.csv").read_text().splitlines()) - 1
     assert result.n_rows == len(files.rows) + own
+
+
+def test_nothing_is_left_of_a_node(office: Office) -> None:
+    """Not of one that leaves, nor of one that is killed, nor of a killed command."""
+    for name in ("north", "south", "west"):
+        wait_for(lambda name=name: "fork_server" in office.processes(name))
+    assert office.joined["north"].interrupt() == 0
+    assert office.processes("north") == {}
+    kill_process(office.processes("south")["client_train"])
+    assert office.joined["south"].end() == 1
+    assert office.processes("south") == {}
+    office.kill("west")
+    wait_for(lambda: office.processes("west") == {})

@@ -221,7 +221,8 @@ class SecureSite:
     def _answer(self, going: _SiteRound, release: Release) -> tuple[Vector, Ring]:
         """Compute, mask and record; whatever fails depends on rows, with one code."""
         try:
-            values = self._compute(going.question)
+            question = going.question
+            values = self._addable(question, question.compute(self._rows))
             masked = going.party.mask(values)
             # Once this is sent, others can open a sum over some of these sites
             # without us.
@@ -235,8 +236,9 @@ class SecureSite:
             raise InputError(f"this site could not answer: {error!r}") from error
         return values, masked
 
-    def _compute(self, question: Question[Any]) -> Vector:
-        values = question.pack(question.compute(self._rows))
+    def _addable(self, question: Question[Any], answer: Any) -> Vector:
+        """Return the numbers of an answer, if they can be added exactly."""
+        values = question.pack(answer)
         study = self._study
         rescaled = "powers" in question.request()
         limit = study.ring.limit(len(study.sites))

@@ -198,6 +198,7 @@ class TaskExchange:
                 if task.completion_status is not None
             }
             inbox.give_up(ended | self._reachability.lost(), "LEFT")
+            inbox.give_up(late & self._reachability.mute(), "LEFT")
             inbox.give_up(late, "TIMEOUT")
             self._progress.missed(
                 self._reachability.away().intersection(inbox.missing())

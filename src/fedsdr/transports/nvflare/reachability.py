@@ -20,6 +20,10 @@ CHANNEL, ECHO = "_net_manager", "echo"
 LOOK = 1.0
 TIMEOUT = 5.0
 
+# Signs of life in a row without which a node has left, be its machine off or a cable
+# cut: the connection may look well for long. One may be lost at a machine that is busy.
+MUTE = 2
+
 
 class Reachability:
     """Asks sites' nodes for signs of life while the coordinator waits for answers.
@@ -57,6 +61,8 @@ class Reachability:
         self._since: dict[str, float] = {}
         self._confirmed: set[str] = set()
         self._again: set[str] = set()
+        # Signs of life in a row that did not come.
+        self._unanswered: dict[str, int] = {}
 
     def away(self) -> set[str]:
         """List sites that have no connection now.
@@ -82,6 +88,17 @@ class Reachability:
             gone = {s for s in self._confirmed if now - self._since[s] >= self._grace}
             return gone | self._again
 
+    def mute(self) -> set[str]:
+        """List sites whose nodes give no sign of life, with a connection or without.
+
+        Returns
+        -------
+        set of str
+            Their names. If their time is over, they have left.
+        """
+        with self._lock:
+            return {site for site, n in self._unanswered.items() if n >= MUTE}
+
     def heard(self, sites: Iterable[str]) -> None:
         """Note sites that have answered.
 
@@ -94,6 +111,7 @@ class Reachability:
             for site in sites:
                 self._since.pop(site, None)
                 self._confirmed.discard(site)
+                self._unanswered.pop(site, None)
 
     @contextmanager
     def watched(self, sites: Callable[[], tuple[str, ...]]) -> Iterator[None]:
@@ -159,10 +177,17 @@ class Reachability:
         gone = {
             site for site, node in nodes.items() if _is_unreachable(replies.get(node))
         }
-        self.heard(set(sites).difference(gone))
+        silent = {site for site, node in nodes.items() if _is_silent(replies.get(node))}
+        self.heard(set(sites) - gone - silent)
         now = time.monotonic()
         with self._lock:
             self._again |= again
+            for site in silent - gone:
+                # What it has is a connection, or nobody knows better.
+                self._since.pop(site, None)
+                self._confirmed.discard(site)
+            for site in silent:
+                self._unanswered[site] = self._unanswered.get(site, 0) + 1
             for site in gone:
                 self._since.setdefault(site, now)
                 self._confirmed.add(site)
@@ -172,4 +197,10 @@ def _is_unreachable(reply: Message | None) -> bool:
     return (
         reply is not None
         and reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.COMM_ERROR
+    )
+
+
+def _is_silent(reply: Message | None) -> bool:
+    return (
+        reply is None or reply.get_header(MessageHeaderKey.RETURN_CODE) != ReturnCode.OK
     )

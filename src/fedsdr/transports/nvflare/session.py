@@ -24,7 +24,7 @@ from fedsdr.transports.nvflare.node_settings import RESULT_FILE
 from fedsdr.transports.nvflare.patience import read_patience
 
 # Seconds between two questions.
-LOOK = 0.5
+LOOK = 0.2
 
 # Seconds for which the reason of a job that was not run may come after the news.
 REASON = 10.0
