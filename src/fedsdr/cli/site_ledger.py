@@ -78,6 +78,28 @@ def init(*, file: SiteArgument) -> None:
 
 
 @ledger_app.command()
+def mend(*, file: SiteArgument) -> None:
+    """Drop a last line that a crash left incomplete, and write the head file again.
+
+    Nothing was sent for such a line. A ledger that lacks an entry, or whose entries
+    were changed, is not mended: the exit code is then 1.
+    """
+    screen = Screen()
+    with screen.polite():
+        from fedsdr.disclosure import LedgerError
+
+        path, book = _open_site(file)
+        try:
+            dropped = book.mend()
+            status = book.verify()
+        except LedgerError as error:
+            _show_broken(screen, path, error, json=False)
+            raise typer.Exit(BROKEN) from None
+    screen.say(f"Dropped {dropped} bytes; {path} is whole, with {status.n_entries}")
+    screen.say("entries. Start the site again: fedsdr site join")
+
+
+@ledger_app.command()
 def show(
     *,
     path: Annotated[

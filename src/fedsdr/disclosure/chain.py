@@ -260,7 +260,8 @@ def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]
         raise LedgerError(
             len(entries) + 1,
             "is incomplete, as after a crash while it was written; nothing was sent "
-            "for it: once that is looked into, Ledger(path).mend() drops it",
+            "for it: once that is looked into, 'fedsdr site ledger mend SITE.toml' "
+            "drops it",
         )
     return entries
 

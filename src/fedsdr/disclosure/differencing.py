@@ -12,11 +12,15 @@ from fedsdr.disclosure.joining import is_joined
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
-from fedsdr.disclosure.voiding import going_on, voided_rounds
+from fedsdr.disclosure.voiding import counted_pins, going_on, voided_rounds
 
 #: Sums that contain the covariance, or parts of it: moments of all columns; where there
 #: are many columns, its diagonal, the block of the candidates, and some columns.
 COVARIANCES = ("moments", "diagonals", "block", "columns")
+
+#: Sums that hold others: a study asks for them at once or one by one, and gets one
+#: answer about each.
+JOINED = {"tested_spread": ("split_tests", "spread")}
 
 
 def review_history(
@@ -48,8 +52,9 @@ def review_history(
     """
     related, voided = related_entries(entries, facts, release), voided_rounds(entries)
     counted = [entry for entry in related if entry.round_key not in voided]
+    asked = [entry for entry in entries if entry.round_key not in voided]
     answers = (
-        other_question(release, entries),
+        other_question(release, asked),
         many_errors(release, facts, policy, related),
         going_on(release, voided),
         other_sites(release, policy, comparable(release, facts, counted)),
@@ -98,6 +103,11 @@ def related_entries(
             or not values.isdisjoint(map(values_of, _columns_of(entry).values()))
         )
     ]
+
+
+def _held_in(statistic: str) -> frozenset[str]:
+    """List the sums that a sum holds."""
+    return frozenset(JOINED.get(statistic, (statistic,)))
 
 
 def _kind(statistic: str) -> str:
@@ -163,11 +173,13 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
     """
     if release.subject is None:
         return None
-    asked = (release.study, release.statistic)
+    asked = _held_in(release.statistic)
     known = [
         one
         for one in entries
-        if (one.study, one.statistic) == asked and one.stage in (*LEFT, "failed")
+        if one.study == release.study
+        and not asked.isdisjoint(_held_in(one.statistic))
+        and one.stage in (*LEFT, "failed")
     ]
     others = {one.subject: one for one in known if one.subject != release.subject}
     if len(others) < release.n_questions or release.subject in {
@@ -365,9 +377,7 @@ def other_fills(
     Sums with one value in place of a gap minus those with another show the rest of the
     row that has the gap.
     """
-    for entry in entries:
-        if entry.stage != "opened":
-            continue
+    for entry in counted_pins(entries):
         again = (entry.study, entry.subject) == (release.study, release.subject)
         other = [
             name

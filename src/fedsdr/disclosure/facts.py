@@ -79,7 +79,8 @@ class Facts:
         Number of rows of the site.
     smallest_part : int
         Number of rows in the smallest set whose sums are released, or can be computed
-        as a difference of released sums: a fold, the rows held out, or all.
+        as a difference of released sums: a fold, the rows held out, parts of halves, or
+        all.
     smallest_slice : int or None
         Number of rows in the smallest slice or class; None if the kernel uses neither.
     slices : {"slice", "class"}
@@ -117,6 +118,8 @@ class Facts:
     increments : mapping of int to Increment, default={}
         By the number of rows that were read for earlier releases, see
         `fedsdr.disclosure.increments`.
+    picture_rows : int, default=0
+        Fewest rows of a cell in pictures; 0 if the study has none.
     """
 
     n_rows: int
@@ -136,6 +139,7 @@ class Facts:
     n_candidates: int = 0
     n_read: int = 0
     increments: Mapping[int, Increment] = field(default_factory=dict)
+    picture_rows: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -217,7 +221,8 @@ def observe(
     gaps : ndarray of bool, shape (n_rows, n_features), optional
         Where values were missing, which the site has filled for now.
     parts : sequence of ndarray of bool, shape (n_rows,), default=()
-        Rows of every fold, rows held out, and the others.
+        Rows of every fold, rows held out, the others, and the smallest sets whose sums
+        follow from those of halves.
     origin : ColumnOrigin, optional
         Where columns come from in the data; if not given, they are the data.
     scored : bool, default=False
@@ -249,7 +254,8 @@ def observe(
         raise InputError(
             f"kernel must be Smooth(), Slices() or Pairs(), got {kernel!r}"
         )
-    part = _smallest_part(n_rows, n_folds, validation_fraction)
+    sizes = count_in_parts(np.ones((n_rows, 1), dtype=bool), parts)[0]
+    part = min(_smallest_part(n_rows, n_folds, validation_fraction), *sizes, n_rows)
     smallest: int | None = None
     if discrete:
         smallest = int(np.bincount(dense_ranks(y)).min())
@@ -277,7 +283,7 @@ def observe(
         target=target_print,
         sources=sources,
         indicators=indicators,
-        sizes=count_in_parts(np.ones((n_rows, 1), dtype=bool), parts)[0],
+        sizes=sizes,
         levels={
             **dict(zip(columns, count_in_parts(levels, parts), strict=True)),
             **_gap_counts(columns, gaps, parts),

@@ -135,7 +135,7 @@ class Ledger:
                     None,
                     "has lost its head file, so that nobody can tell whether entries "
                     "are missing: restore it, or once that is looked into, write it "
-                    "anew with Ledger(path).mend()",
+                    "anew with 'fedsdr site ledger mend SITE.toml'",
                 )
             entry = Entry(
                 index=len(entries),

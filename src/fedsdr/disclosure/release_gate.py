@@ -19,6 +19,7 @@ from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.privacy_budget import beyond_budget, second_answer
 from fedsdr.disclosure.release_rules import review_alone
 from fedsdr.disclosure.releases import Release, ReleaseStage
+from fedsdr.disclosure.voiding import counted_pins
 from fedsdr.exceptions import Refusal
 
 #: Counts what the rules need to know about a site's rows, with fingerprints of its
@@ -63,6 +64,11 @@ class ReleaseGate:
     site: str = ""
     _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def joins_counts(self) -> bool:
+        """Whether the site adds to counts of sites that do not agree with a result."""
+        return self.policy.join_counts
 
     def inspect(self, release: Release, observe: Observe) -> None:
         """Refuse a study whose sums would break a rule by themselves.
@@ -249,8 +255,8 @@ class ReleaseGate:
             entries = self.ledger.entries()
             found = other_fills(release, self.policy, entries, fingerprint, prints)
             _refuse([] if found is None else [found])
-            own = ("opened", release.study, release.subject)
-            if own not in {(one.stage, one.study, one.subject) for one in entries}:
+            pinned = {(one.study, one.subject) for one in counted_pins(entries)}
+            if (release.study, release.subject) not in pinned:
                 self.ledger.append(release, fingerprint, stage="opened", columns=prints)
 
     def released_to(self, study: str, statistic: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from fedsdr.study.membership import (
     choose_sites,
     read_members,
 )
+from fedsdr.study.picture_stage import FIELD, pictures_afterwards
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -92,7 +93,9 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        result = desk.describe(run(desk.add, study.method, generator))
+        pictures = pictures_afterwards(desk.study.terms)
+        found = run(desk.add, study.method, generator, pictures)
+        result = desk.describe(found)
         result.to_json(folder / RESULT)
     else:
         desk.greet_again()
@@ -132,6 +135,16 @@ def to_message(result: Result) -> Payload:
         message["at_limit"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
+    if result.certainty is not None:
+        sure = result.certainty
+        message["tests"] = np.column_stack(
+            [sure.p_values, sure.q_values, sure.frequencies]
+        )
+    if result.agreement:
+        *needs, others = result.agreement["needs"]
+        message["needs"] = np.array(needs, dtype=np.int64)
+        message["need_others"] = others
+        message["one_span"] = float(result.agreement["p_value"])
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}
         pairs = [
@@ -191,8 +204,9 @@ class _Desk:
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.counted)
-        if "noise" in found.settings:
-            settings["noise"] = found.settings["noise"]
+        for key in ("noise", FIELD):
+            if key in found.settings:
+                settings[key] = found.settings[key]
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
         record = {

@@ -29,7 +29,7 @@ from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.stewardship import Partner, list_partners, open_ledger
 from fedsdr.study.study_file import StudyFile
-from fedsdr.study.study_site import check_identity
+from fedsdr.study.study_site import check_identity, seed_of_halves
 from fedsdr.study.value_summary import ValueSummary
 
 #: Rules that a dry run can judge; the others depend on what will be asked, and on the
@@ -131,6 +131,7 @@ def dry_run(site_file: str | Path, study_file: str | Path | None = None) -> DryR
     differences: list[str] = []
     try:
         ledger = open_ledger(site, identity)
+        rows.keep_halves(seed_of_halves(ledger))
         facts = agreed.observe(rows, ledger.fingerprint)
         differences = describe_increments(facts.increments, ledger.entries())
         peers = PeerBook.read(site.at(site.peers))

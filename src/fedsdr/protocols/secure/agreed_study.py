@@ -1,7 +1,7 @@
 """A study as all parties have agreed on it: columns, terms, sites, threshold."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,11 +88,6 @@ class AgreedStudy:
             raise InputError("the study must name a unit for every column, or for none")
         if self.ranges and len(self.ranges) != len(self.columns):
             raise InputError("the study must have a range for every column, or none")
-        if self.terms.n_splits:
-            raise InputError(
-                "select='tested' and 'fdr' need sums over halves of the rows, which "
-                "are added in one process only: use select='criteria' between sites"
-            )
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
 
@@ -261,7 +256,7 @@ class AgreedStudy:
                 "rules need the names of the columns: give them with the rows"
             )
         terms = self.terms
-        return rows.observe(
+        facts = rows.observe(
             observe,
             self.columns,
             discrete=terms.discrete,
@@ -275,3 +270,4 @@ class AgreedStudy:
             origin=rows.origin,
             scored=terms.scored,
         )
+        return replace(facts, picture_rows=terms.picture_rows)
