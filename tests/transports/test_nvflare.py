@@ -454,7 +454,7 @@ def test_server_keeps_its_jobs_where_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"sites": ("east", "a b")}, "'a b' cannot be the name"),
+        ({"sites": ("east", "a/b")}, "'a/b' cannot be the name"),
         ({"sites": ("east", "server")}, "'server' cannot be the name"),
         ({"sites": ("east", "east")}, "same name"),
         ({"sites": ()}, "no sites"),
