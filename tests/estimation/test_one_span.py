@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fedsdr.estimation.one_span import judge_span
+from fedsdr.summaries.column_checks import LEVELS
 from fedsdr.summaries.site_agreement import Findings
-from fedsdr.summaries.span_test import LEVELS
 
 
 def findings(*needs, freedom=8.0, use=(0.0, 0.0, 0.0, 0.0)):

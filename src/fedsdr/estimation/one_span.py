@@ -8,8 +8,8 @@ from scipy.special import bdtr, bdtrc, fdtri, ncfdtr, ndtr
 
 from fedsdr.arrays import Vector
 from fedsdr.estimation.alarms import FEWEST_JUDGED, OWN_SHARE
+from fedsdr.summaries.column_checks import LEVELS
 from fedsdr.summaries.site_agreement import Findings
-from fedsdr.summaries.span_test import LEVELS
 
 
 @dataclass(frozen=True, slots=True)

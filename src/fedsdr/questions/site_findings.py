@@ -12,10 +12,14 @@ from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.column_checks import (
+    LEVELS,
     N_FUNCTIONS,
     BesideDirections,
+    SpanTest,
+    directions_needed,
     leading_functions,
     shapes_of_columns,
+    span_tests,
 )
 from fedsdr.summaries.profile import response_functions
 from fedsdr.summaries.site_agreement import (
@@ -28,7 +32,6 @@ from fedsdr.summaries.site_agreement import (
     other_units,
 )
 from fedsdr.summaries.slicing import Weights
-from fedsdr.summaries.span_test import LEVELS, SpanTest, directions_needed, span_tests
 
 #: What a site is told about itself: the code, what was noticed, what to do.
 NOTICED = (

@@ -14,8 +14,8 @@ from fedsdr.rows import Rows
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
+from fedsdr.summaries.column_checks import LEVELS, SpanTest, span_tests
 from fedsdr.summaries.profile import response_functions
-from fedsdr.summaries.span_test import LEVELS, SpanTest, span_tests
 
 #: Level at which a site disagrees; variables have it together.
 LEVEL = LEVELS[0]

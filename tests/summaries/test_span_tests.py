@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedsdr.summaries.span_test import (
+from fedsdr.summaries.column_checks import (
     LEVELS,
     MOST_ROWS,
     SpanTest,
