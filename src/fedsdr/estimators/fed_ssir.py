@@ -9,12 +9,16 @@ from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
 )
-from fedsdr.estimators.reducer import REQUESTED_MARKS, Reducer, random_generator
+from fedsdr.estimators.reducer import (
+    REQUESTED_MARKS,
+    Reducer,
+    aloud,
+    random_generator,
+)
 from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
-from fedsdr.telling import listening, written_by
 
 PROTOCOLS = ("sums", "secure")
 
@@ -218,6 +222,7 @@ class FedSSIR(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
+    @aloud
     def fit(
         self,
         X: Any,
@@ -256,18 +261,17 @@ class FedSSIR(Reducer):
         if self.protocol not in PROTOCOLS:
             return fit_by_former_protocol(self, X, y, marks)
         generator = random_generator(self.random_state)
-        with listening(written_by(type(self).__name__) if self.verbose else None):
-            adder = self._own_sites(
-                X, y, marks, generator, method.response, independent=method.tests
-            )
-            if self.protocol == "secure":
-                require("secure", "protocol='secure'")
-                from fedsdr.estimators.masked_sites import add_under_masks
+        adder = self._own_sites(
+            X, y, marks, generator, method.response, independent=method.tests
+        )
+        if self.protocol == "secure":
+            require("secure", "protocol='secure'")
+            from fedsdr.estimators.masked_sites import add_under_masks
 
-                found, self.communication_ = add_under_masks(adder, method, generator)
-            else:
-                found = run(adder, method, generator)
-                self.communication_ = adder.communication
+            found, self.communication_ = add_under_masks(adder, method, generator)
+        else:
+            found = run(adder, method, generator)
+            self.communication_ = adder.communication
         self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
         return self

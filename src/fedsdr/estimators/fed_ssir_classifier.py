@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimators.predictors import Predictor
+from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
@@ -31,6 +32,8 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
     own : {"intercepts", "nothing", "curves"}, default="intercepts"
         What sites have of their own. Each site's intercept, or intercept and curves,
         is shrunk to the common one, the more the less sites differ.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -69,10 +72,14 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
     __metadata_request__predict_proba: ClassVar = {"sites": True}
     __metadata_request__decision_function: ClassVar = {"sites": True}
 
-    def __init__(self, reducer: Any = None, *, own: str = "intercepts") -> None:
+    def __init__(
+        self, reducer: Any = None, *, own: str = "intercepts", verbose: int = 0
+    ) -> None:
         self.reducer = reducer
         self.own = own
+        self.verbose = verbose
 
+    @aloud
     def fit(
         self,
         X: Any,

@@ -8,6 +8,7 @@ from sklearn.metrics import r2_score
 from fedsdr.arrays import Vector
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.predictors import Predictor
+from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
@@ -30,6 +31,8 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     own : {"intercepts", "nothing", "curves"}, default="intercepts"
         What sites have of their own. Each site's intercept, or intercept and curves,
         is shrunk to the common one, the more the less sites differ.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -68,12 +71,19 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     """
 
     def __init__(
-        self, reducer: Any = None, *, family: str = "linear", own: str = "intercepts"
+        self,
+        reducer: Any = None,
+        *,
+        family: str = "linear",
+        own: str = "intercepts",
+        verbose: int = 0,
     ) -> None:
         self.reducer = reducer
         self.family = family
         self.own = own
+        self.verbose = verbose
 
+    @aloud
     def fit(
         self,
         X: Any,

@@ -1,8 +1,10 @@
 """Base class of all reducers: transform, names, tags."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,9 @@ from fedsdr.rows.row_marks import RowMarks, warn_of_copies
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
+from fedsdr.telling import listening, written_by
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 #: What fit requests of rows, with scikit-learn's metadata routing, where it takes it.
 REQUESTED_MARKS = {"sites": True, "sample_weight": True, "groups": True}
@@ -147,6 +152,28 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def aloud(fit: Fit) -> Fit:
+    """Let ``fit`` write what it does to stderr, if its estimator is verbose.
+
+    Parameters
+    ----------
+    fit : callable
+        Method of an estimator with the parameter ``verbose``.
+
+    Returns
+    -------
+    callable
+        The same method.
+    """
+
+    @wraps(fit)
+    def told(self: Any, *rows: Any, **more: Any) -> Any:
+        with listening(written_by(type(self).__name__) if self.verbose else None):
+            return fit(self, *rows, **more)
+
+    return told  # type: ignore[return-value]
 
 
 def random_generator(random_state: Any) -> np.random.Generator:

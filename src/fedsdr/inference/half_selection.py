@@ -111,14 +111,14 @@ def plan_test(
         noise = apart.noise_floor * found.n_directions
         own = max(1.0 - noise / explained, 0.0) if explained > 0.0 else 0.0
     scatter = other.scatter[np.ix_(found.tested, found.tested)]
+    inverse = np.linalg.pinv(scatter, rcond=1e-10, hermitian=True)
     return HalfTest(
         half=number,
         columns=np.asarray(found.tested, dtype=np.int64),
         basis=basis,
         slopes=_slopes(part.mixed(own), basis),
-        inverse=np.asarray(
-            np.linalg.pinv(scatter, rcond=1e-10, hermitian=True), dtype=np.float64
-        ),
+        # Sites refuse a matrix that is not exactly symmetric.
+        inverse=np.asarray((inverse + inverse.T) / 2),
         own=own,
         common=common,
     )

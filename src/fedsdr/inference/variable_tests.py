@@ -28,7 +28,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     Returns
     -------
     ndarray of shape (s,)
-        p-values; 1 for a variable that does not vary.
+        p-values; 1 for a variable that does not vary, and for all of them if sums are
+        not finite.
 
     Notes
     -----
@@ -37,7 +38,9 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4` count the rows that V rests on: a third of
     them for a normal variable, few for one that is rarely different from zero.
     """
-    k = test.basis.shape[1]
+    s, k = test.basis.shape
+    if not np.isfinite(sums).all():
+        return np.ones(s)
     coefficients, covariance, fourth = read_sums(test, sums)
     inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
     distance = np.einsum("jk,jkl,jl->j", coefficients, inverse, coefficients)

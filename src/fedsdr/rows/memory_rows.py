@@ -79,6 +79,7 @@ class MemoryRows(Rows):
     origin: ColumnOrigin | None = None
     groups: NDArray[np.intp] | None = field(default=None, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _halves_seed: int | None = field(default=None, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
     _unscaled: Any = field(default=None, init=False, repr=False)

@@ -4,7 +4,7 @@ from numbers import Integral
 from typing import Any, Self
 
 from fedsdr.estimators.checks import check_number
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
@@ -43,6 +43,8 @@ class PaperFedSSIR(Reducer):
         Largest number of iterations for one penalty.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws rotations and the rows held out, and decides ties between votes.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -107,6 +109,7 @@ class PaperFedSSIR(Reducer):
         tol: float = 1e-6,
         max_iter: int = 5000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.penalty = penalty
@@ -116,7 +119,9 @@ class PaperFedSSIR(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.
 
