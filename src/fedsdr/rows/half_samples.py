@@ -121,7 +121,7 @@ def _deal_parts(
     shuffled: Callable[[int, str], NDArray[np.intp]],
     subjects: NDArray[np.intp] | None,
 ) -> NDArray[np.intp]:
-    """Deal rows, or subjects with all of theirs, in the order of their responses."""
+    """Deal rows, or subjects, to parts in the order of their responses."""
     ranks: NDArray[Any] = np.unique(responses, return_inverse=True)[1]
     if subjects is not None:
         ranks = np.bincount(subjects, ranks) / np.bincount(subjects)

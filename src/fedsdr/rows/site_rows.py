@@ -500,7 +500,7 @@ class Rows(ABC):
         return deal(self.responses, terms.n_splits, shuffled, self.subjects)
 
     def deal(self, n_parts: int, use: str) -> NDArray[np.intp]:
-        """Deal the rows, or subjects, into parts of about the same size.
+        """Deal the rows into parts of about the same size.
 
         Parameters
         ----------
@@ -514,7 +514,7 @@ class Rows(ABC):
         ndarray of int, shape (n_rows,)
             Part of each row, from 0; the same in every call.
         """
-        return self._of_rows(self._shuffled(self.n_subjects, use, n_parts) % n_parts)
+        return self._shuffled(self.n_rows, use, n_parts) % n_parts
 
     def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
         """Return the responses as tests see them.
