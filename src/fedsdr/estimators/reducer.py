@@ -17,7 +17,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.estimators.checks import check_columns, is_dask
-from fedsdr.extras import require
 from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows import Rows
@@ -113,7 +112,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self, X: Any, y: Any, sites: Any, generator: np.random.Generator
     ) -> tuple[Mapping[str, Rows], NDArray[Any]]:
         """Group the rows of a Dask collection by site; they stay where they are."""
-        require("dask", "rows in a Dask collection")
         from fedsdr.rows.dask_rows import split_partitions
 
         # The columns of a data frame, or an array, of which only the shape is read.
