@@ -48,6 +48,7 @@ TREE: dict[str, list[str]] = {
         f"docs/operations/{name}"
         for name in (
             "health",
+            "watching",
             "data",
             "growing",
             "omop",

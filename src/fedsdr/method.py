@@ -316,6 +316,10 @@ class Terms:
     max_steps : int, default=0
         Largest number of Newton steps of a model of y on the reduced variables; 0 if no
         such model is fitted.
+    picture_rows : int, default=0
+        Fewest rows of every site in a cell of a picture; 0 for no pictures.
+    classes : tuple of str, default=()
+        Names of all classes, for pictures.
     """
 
     n_features: int
@@ -333,6 +337,8 @@ class Terms:
     max_columns: int = 0
     n_splits: int = 0
     max_steps: int = 0
+    picture_rows: int = 0
+    classes: tuple[str, ...] = ()
 
     @property
     def columns_at_once(self) -> int:
@@ -411,6 +417,11 @@ class Terms:
             del plain["n_splits"]
         if not self.max_steps:
             del plain["max_steps"]
+        if not self.picture_rows:
+            del plain["picture_rows"]
+        classes = plain.pop("classes")
+        if classes:
+            plain["classes"] = list(classes)
         return {**plain, "kernel": rule_text(self.kernel)}
 
 

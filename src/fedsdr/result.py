@@ -270,7 +270,7 @@ class Result:
             )
 
     def __str__(self) -> str:
-        """Show variables, coefficients and the certificate."""
+        """Show variables, loadings and the certificate."""
         table, facts = ([NOTHING], []) if self.found_nothing else self._findings()
         rows = f"{self.n_rows} rows at {self.n_sites} site(s)"
         lines = [*table, "", rows, *facts, f"penalty {self.penalty:.4g}"]
@@ -302,13 +302,14 @@ class Result:
         return f"optimum certified to {self.gap:.1e}, relative{reached}"
 
     def _findings(self) -> tuple[list[str], list[str]]:
-        """Write a table of the coefficients, and what is said about them."""
+        """Write a table of the loadings, and what is said about them."""
         width = max(8, *(len(name) for name in self.selected), 0)
         header = "".join(f"  direction {k + 1}" for k in range(self.n_directions))
         lines = [f"{'variable':<{width}}{header}"]
-        for name, row in zip(self.selected, self.directions[self.support], strict=True):
-            numbers = "".join(f"  {value:11.4g}" for value in row)
-            lines.append(f"{name:<{width}}{numbers}")
+        loadings = self.loadings[self.support] if self.selected else np.zeros((0, 1))
+        for j in np.argsort(-np.linalg.norm(loadings, axis=1), kind="stable"):
+            numbers = "".join(f"  {value:11.3f}" for value in loadings[j])
+            lines.append(f"{self.selected[j]:<{width}}{numbers}")
         shares = ", ".join(f"{value:.3f}" for value in self.eigenvalues)
         chosen = f"{len(self.selected)} of {len(self.feature_names)} variables"
         facts = [
@@ -317,8 +318,10 @@ class Result:
         ]
         if self.at_limit:
             facts.append(AT_LIMIT)
+        of = "unit" if (self.scale == 1.0).all() else "standard deviation"
+        facts.append(f"loadings are per {of} of each variable")
         if self.scores is not None:
-            facts.append("coefficients are those of normal scores of the variables")
+            facts[-1] = "loadings are those of normal scores of the variables"
         return lines, [*facts, *self.describe_stand_ins()]
 
     def describe_stand_ins(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Compute a result from sums in four stages: gather, select, estimate, report."""
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -104,8 +105,15 @@ class Gathered:
     wide: Wide | None = None
 
 
+#: A stage after all others, which may ask sites for more.
+Afterwards = Callable[[Gathered, Result], Asking[Result]]
+
+
 def run(
-    adder: Adder, method: Method, generator: np.random.Generator | None = None
+    adder: Adder,
+    method: Method,
+    generator: np.random.Generator | None = None,
+    afterwards: Afterwards | None = None,
 ) -> Result:
     """Fit a method to the rows of all sites.
 
@@ -120,6 +128,8 @@ def run(
         Parameters of the fit.
     generator : numpy.random.Generator, optional
         Generator that decides between equally frequent votes.
+    afterwards : callable, optional
+        Last stage, for fits without privacy.
 
     Returns
     -------
@@ -134,6 +144,7 @@ def run(
             generator,
             wide=adder.is_wide,
             rows_here=adder.holds_rows,
+            afterwards=afterwards,
         )
     else:
         stages = _private_stages(adder.variables, method, generator)
@@ -155,6 +166,7 @@ def _stages(
     *,
     wide: bool,
     rows_here: bool,
+    afterwards: Afterwards | None,
 ) -> Asking[Result]:
     """Go through all stages; what is yielded are questions to the sites."""
     gathered = yield from gather(variables, method, wide=wide)
@@ -185,10 +197,12 @@ def _stages(
         warn_of_limit(found.directions.shape[1], method)
         found = replace(found, at_limit=True)
     result = report(gathered, method, selection, found)
-    if certainty is None:
-        return result
-    sure = describe_certainty(certainty, found, gathered.frame)
-    return replace(result, certainty=sure)
+    if certainty is not None:
+        sure = describe_certainty(certainty, found, gathered.frame)
+        result = replace(result, certainty=sure)
+    if afterwards is not None:
+        result = yield from afterwards(gathered, result)
+    return result
 
 
 def _private_stages(

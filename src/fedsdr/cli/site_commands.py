@@ -13,6 +13,7 @@ from fedsdr.cli.site_init import init
 from fedsdr.cli.site_join import join
 from fedsdr.cli.site_ledger import ledger_app, void
 from fedsdr.cli.site_peers import peers_app
+from fedsdr.cli.site_watch import watch_site
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -31,6 +32,7 @@ app.command()(join)
 app.command()(accept)
 app.command()(agreement)
 app.command()(void)
+app.command("watch")(watch_site)
 ledger_app.command()(backup)
 ledger_app.command()(restore)
 app.add_typer(peers_app, name="peers")

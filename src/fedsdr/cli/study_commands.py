@@ -14,6 +14,7 @@ from fedsdr.cli.study_attach import attach
 from fedsdr.cli.study_bundle import bundle
 from fedsdr.cli.study_facts import describe_study, study_facts
 from fedsdr.cli.study_simulate import simulate
+from fedsdr.cli.study_watch import watch_study
 from fedsdr.extras import require
 
 study_app = typer.Typer(no_args_is_help=True)
@@ -144,6 +145,7 @@ study_app.command()(study_submit.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 study_app.command()(attach)
+study_app.command("watch")(watch_study)
 study_app.command()(bundle)
 study_app.command("logs")(study_logs)
 

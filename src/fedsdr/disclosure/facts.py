@@ -118,6 +118,8 @@ class Facts:
     increments : mapping of int to Increment, default={}
         By the number of rows that were read for earlier releases, see
         `fedsdr.disclosure.increments`.
+    picture_rows : int, default=0
+        Fewest rows of a cell in pictures; 0 if the study has none.
     """
 
     n_rows: int
@@ -137,6 +139,7 @@ class Facts:
     n_candidates: int = 0
     n_read: int = 0
     increments: Mapping[int, Increment] = field(default_factory=dict)
+    picture_rows: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation, heavy_rows, rare_levels
+from fedsdr.disclosure.picture_rules import many_pictures
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import VAIN, Release
 
@@ -30,6 +31,7 @@ RULES = {
     "FILLS": "the same values for gaps as in earlier studies",
     "BUDGET": "not more privacy than the site spends in a year",
     "JOINING": "the part of this site alone only if it allows that",
+    "PICTURES": "no small cells in pictures, and one study with pictures of a response",
     "PARTNERS": "only partners that the steward has accepted",
 }
 
@@ -66,6 +68,7 @@ def review_alone(
         foreign_study(release, policy),
         many_studies(release, policy, entries),
         many_failures(release, policy, entries),
+        many_pictures(release, facts, policy, entries),
     )
     return [answer for answer in answers if answer is not None]
 

@@ -26,6 +26,7 @@ from fedsdr.questions.outcomes import (
     shape_totals,
 )
 from fedsdr.questions.own_rows import JoinedRows, RowsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.possible_sums import check_possible
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
@@ -66,6 +67,7 @@ __all__ = [
     "NewtonOf",
     "NewtonSums",
     "Outcomes",
+    "PicturesOf",
     "PrivateMoments",
     "ProfileOf",
     "Question",

@@ -9,6 +9,7 @@ from fedsdr.arrays import Vector
 from fedsdr.method import Pairs
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.possible_columns import (
     PRECISION,
     ROUNDING,
@@ -86,6 +87,8 @@ def check_possible(
             diagonals,
             definite=_is_definite_kernel(question),
         )
+    elif isinstance(question, PicturesOf):
+        _check_pictures(question, vector)
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
         raise impossible("an error of a candidate is negative")
     elif isinstance(question, SplitTestsOf):
@@ -107,6 +110,16 @@ def _check_tests(question: SplitTestsOf, vector: Vector) -> None:
             raise impossible("a sum of squares of a test is negative")
         if (counts != np.rint(counts)).any() or not 0 <= counts[1] <= counts[0]:
             raise impossible("the numbers of rows and sites of a test are none")
+
+
+def _check_pictures(question: PicturesOf, vector: Vector) -> None:
+    sums = question.unpack(vector)
+    counts = sums if question.terms.classes else sums[:, :, :1]
+    if (counts != np.rint(counts)).any():
+        raise impossible("its numbers of rows in bins are not whole")
+    small = counts < question.terms.picture_rows
+    if (sums[np.broadcast_to(small, sums.shape)] != 0.0).any():
+        raise impossible("a bin has fewer rows than sites may show")
 
 
 def _is_definite_kernel(question: Covariances) -> bool:

@@ -29,6 +29,7 @@ from fedsdr.questions.column_sums import (
 )
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
 from fedsdr.questions.reading_tests import TESTED, read_split_tests
@@ -45,6 +46,7 @@ from fedsdr.summaries.newton_parts import (
     OWN,
     SiteDeviation,
 )
+from fedsdr.summaries.picture_sums import MOST_PICTURED
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 from fedsdr.summaries.spline_basis import SplineBasis
@@ -123,6 +125,8 @@ def read_question(
         question = SpreadWithTests(
             read_split_tests(tests, terms), _read_spread(rest, terms)
         )
+    elif name == PicturesOf.name and terms.picture_rows:
+        question = _read_pictures(rest, terms)
     elif name == AxesOf.name and terms.max_steps:
         question = _read_axes(rest, terms)
         question = replace(question, centre=_read_centre(rest, question))
@@ -211,6 +215,16 @@ def _read_remainder(rest: dict[str, Any], terms: Terms) -> RemainderOf:
     if rest or not is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
     return RemainderOf(terms, columns, scale, basis)
+
+
+def _read_pictures(rest: dict[str, Any], terms: Terms) -> PicturesOf:
+    columns, scale = read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if rest or not is_basis(basis, columns.size):
+        raise Refusal("MALFORMED")
+    if not 1 <= basis.shape[1] <= MOST_PICTURED:
+        raise Refusal("MALFORMED", "more pictures than a study has")
+    return PicturesOf(terms, columns, scale, basis)
 
 
 def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:

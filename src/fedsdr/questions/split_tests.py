@@ -87,7 +87,10 @@ class SplitTestsOf(Question[Vector]):
         halves, values = rows.halves(self.terms), functions(slice(None))
         read = rows.repeated(self.columns, self.scale)
         with np.errstate(all="ignore"):
-            parts = [cross_fit(read, values, halves, test) for test in self.tests]
+            parts = [
+                cross_fit(read, values, halves, test, rows.subjects)
+                for test in self.tests
+            ]
         return np.concatenate(parts)
 
     def pack(self, value: Vector) -> Vector:

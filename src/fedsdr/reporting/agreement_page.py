@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from fedsdr.html_text import Html, join, tag, write_table
+from fedsdr.page_style import STYLE
 from fedsdr.reporting.report_page import POLICY
-from fedsdr.reporting.report_style import STYLE
 
 
 def agreement_page(

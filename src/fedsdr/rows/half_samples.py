@@ -17,6 +17,7 @@ def deal_halves(
     responses: NDArray[Any],
     n_splits: int,
     shuffled: Callable[[int, str], NDArray[np.intp]],
+    subjects: NDArray[np.intp] | None = None,
 ) -> list[Mask]:
     """Divide rows into halves, in several ways that have little in common.
 
@@ -28,6 +29,8 @@ def deal_halves(
         Number of ways, at most 7.
     shuffled : callable
         From a number of rows and a word to a permutation, always the same.
+    subjects : ndarray of int, shape (n_rows,), optional
+        Subject of each row, 0, 1, ...; all rows of a subject come into one part.
 
     Returns
     -------
@@ -39,9 +42,10 @@ def deal_halves(
     Rows are dealt to eight parts in the order of y, so that all parts have like
     responses; x plays no role, so that given y the rows of two halves are independent.
     The rows of a Hadamard matrix say which four parts are a half: halves of different
-    splits have two parts, a quarter of all rows, in common.
+    splits have two parts, a quarter of all rows, in common. Subjects with several rows
+    are dealt in the order of the mean rank of their responses.
     """
-    part = _deal_parts(responses, shuffled)
+    part = _deal_parts(responses, shuffled, subjects)
     masks: list[Mask] = []
     for split in range(1, n_splits + 1):
         signs = _signs(split)
@@ -53,12 +57,13 @@ def deal_smallest(
     responses: NDArray[Any],
     n_splits: int,
     shuffled: Callable[[int, str], NDArray[np.intp]],
+    subjects: NDArray[np.intp] | None = None,
 ) -> list[Mask]:
     """Find the rows of every smallest set whose sums follow from those of halves.
 
     Parameters
     ----------
-    responses, n_splits, shuffled : object
+    responses, n_splits, shuffled, subjects : object
         As for `deal_halves`.
 
     Returns
@@ -66,7 +71,7 @@ def deal_smallest(
     list of ndarray of bool, shape (n_rows,)
         Rows of the sets of `smallest_sets`.
     """
-    part = _deal_parts(responses, shuffled)
+    part = _deal_parts(responses, shuffled, subjects)
     return [np.isin(part, one) for one in smallest_sets(n_splits)]
 
 
@@ -112,14 +117,18 @@ def _signs(split: int) -> NDArray[np.intp]:
 
 
 def _deal_parts(
-    responses: NDArray[Any], shuffled: Callable[[int, str], NDArray[np.intp]]
+    responses: NDArray[Any],
+    shuffled: Callable[[int, str], NDArray[np.intp]],
+    subjects: NDArray[np.intp] | None,
 ) -> NDArray[np.intp]:
-    """Deal rows to parts in the order of their responses."""
-    n_rows = len(responses)
-    _, ranks = np.unique(responses, return_inverse=True)
+    """Deal rows, or subjects, to parts in the order of their responses."""
+    ranks: NDArray[Any] = np.unique(responses, return_inverse=True)[1]
+    if subjects is not None:
+        ranks = np.bincount(subjects, ranks) / np.bincount(subjects)
+    n_rows = len(ranks)
     order = np.lexsort((shuffled(n_rows, "ties"), ranks))
     n_rounds = -(-n_rows // N_PARTS)
     drawn = shuffled(n_rounds * N_PARTS, "parts").reshape(n_rounds, N_PARTS)
     part = np.empty(n_rows, dtype=np.intp)
     part[order] = np.argsort(drawn, axis=1).ravel()[:n_rows]
-    return part
+    return part if subjects is None else part[subjects]

@@ -75,6 +75,17 @@ class Rows(ABC):
     def responses(self) -> NDArray[Any]:
         """Responses of all rows, in their order."""
 
+    @property
+    def subjects(self) -> NDArray[np.intp] | None:
+        """Subject of each row; None if every row is a subject of its own."""
+        return None
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of subjects, whose rows stay together in folds and halves."""
+        subjects = self.subjects
+        return self.n_rows if subjects is None else int(subjects.max()) + 1
+
     @abstractmethod
     def check(
         self,
@@ -405,14 +416,14 @@ class Rows(ABC):
         ndarray of bool, shape (n_rows,)
             True for rows held out; the same in every call.
         """
-        n_rows = self.n_rows
-        count = round(terms.validation_fraction * n_rows)
-        if not 1 <= count < n_rows:
+        n_units = self.n_subjects
+        count = round(terms.validation_fraction * n_units)
+        if not 1 <= count < n_units:
             raise InputError(
-                f"holding out {terms.validation_fraction:.0%} of {n_rows} rows "
+                f"holding out {terms.validation_fraction:.0%} of {n_units} rows "
                 "leaves nothing to fit or to validate on: use penalty='universal'"
             )
-        return self._shuffled(n_rows, "held", count) < count
+        return self._of_rows(self._shuffled(n_units, "held", count) < count)
 
     def parts_to_observe(self, terms: Terms) -> list[Mask]:
         """Draw the parts of the rows in which rules count.
@@ -486,7 +497,24 @@ class Rows(ABC):
         def shuffled(n_rows: int, use: str) -> NDArray[np.intp]:
             return self._shuffled(n_rows, use, size, self._halves_seed)
 
-        return deal(self.responses, terms.n_splits, shuffled)
+        return deal(self.responses, terms.n_splits, shuffled, self.subjects)
+
+    def deal(self, n_parts: int, use: str) -> NDArray[np.intp]:
+        """Deal the rows into parts of about the same size.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts.
+        use : str
+            What for; rows are dealt differently for different uses.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Part of each row, from 0; the same in every call.
+        """
+        return self._shuffled(self.n_rows, use, n_parts) % n_parts
 
     def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
         """Return the responses as tests see them.
@@ -531,12 +559,18 @@ class Rows(ABC):
             )
 
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
-        if self.n_rows < 2 * n_folds:
+        n_units = self.n_subjects
+        if n_units < 2 * n_folds:
+            what = "rows" if self.subjects is None else "subjects"
             raise InputError(
-                f"{n_folds} folds need {2 * n_folds} rows at every site, but one has "
-                f"{self.n_rows}: use fewer folds or penalty='universal'"
+                f"{n_folds} folds need {2 * n_folds} {what} at every site, but one has "
+                f"{n_units}: use fewer folds or penalty='universal'"
             )
-        return self._shuffled(self.n_rows, "folds", n_folds) % n_folds
+        return self._of_rows(self._shuffled(n_units, "folds", n_folds) % n_folds)
+
+    def _of_rows(self, of_subjects: NDArray[Any]) -> NDArray[Any]:
+        """Give every row what was drawn for its subject."""
+        return of_subjects if self.subjects is None else of_subjects[self.subjects]
 
     def _shuffled(
         self, n_rows: int, use: str, size: int, seed: int | None = None

@@ -23,6 +23,7 @@ from fedsdr.study.membership import (
     choose_sites,
     read_members,
 )
+from fedsdr.study.picture_stage import FIELD, pictures_afterwards
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -92,7 +93,9 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        result = desk.describe(run(desk.add, study.method, generator))
+        pictures = pictures_afterwards(desk.study.terms)
+        found = run(desk.add, study.method, generator, pictures)
+        result = desk.describe(found)
         result.to_json(folder / RESULT)
     else:
         desk.greet_again()
@@ -201,8 +204,9 @@ class _Desk:
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.counted)
-        if "noise" in found.settings:
-            settings["noise"] = found.settings["noise"]
+        for key in ("noise", FIELD):
+            if key in found.settings:
+                settings[key] = found.settings[key]
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
         record = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedsdr.method import MOST_BLOCKS, N_CANDIDATES
+from fedsdr.method import MOST_BLOCKS, N_CANDIDATES, Terms
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
@@ -16,6 +16,7 @@ from fedsdr.questions import (
     ColumnsOf,
     DiagonalsOf,
     MomentsOf,
+    PicturesOf,
     PrivateMoments,
     ProfileOf,
     RemainderOf,
@@ -27,6 +28,7 @@ from fedsdr.questions import (
 from fedsdr.rows.half_samples import smallest_sets
 from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
+from fedsdr.summaries.picture_sums import MOST_PICTURED, N_PICTURE_BINS
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
@@ -81,7 +83,8 @@ def statistics(study: StudyFile) -> dict[str, int]:
     dict of str to int
         Number of values in each sum, in the order in which sums are requested; of a
         profile, and of tests in each half, for 10 selected variables and 2 directions,
-        or as many as there are, and of columns for 10 of them.
+        or as many as there are, of pictures for 2 directions, and of columns for 10 of
+        them.
     """
     terms = study.to_study().terms
     if terms.privacy is not None:
@@ -114,6 +117,9 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["profile"] = ProfileOf.length(s, k)
         found["remainder"] = RemainderOf.length(terms.n_features)
         found["agreement"] = AgreementOf.length(terms.n_features, k)
+    if terms.picture_rows:
+        k = min(2, terms.n_features)
+        found[PicturesOf.name] = PicturesOf.length(k, len(terms.classes))
     return found
 
 
@@ -258,6 +264,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "if it asks for variables and directions of its own choice: covariances at "
             "single sites, not at which; see SECURITY.md"
         )
+    if agreed.terms.picture_rows:
+        lines.append(describe_pictures(agreed.terms))
     lines.append(
         "which sites have numbers too large or too small to be added as they are; of "
         "every column then how large its numbers are on average over the sites, as a "
@@ -265,6 +273,27 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     )
     lines.append(_TAKES_PART)
     return lines
+
+
+def describe_pictures(terms: Terms) -> str:
+    """Describe in words what the sums for pictures show.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of a study with pictures.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    what = "rows of each class" if terms.classes else "rows and the sum of y"
+    return (
+        f"for pictures, {what} in {N_PICTURE_BINS} bins of each direction (at most "
+        f"{MOST_PICTURED}); of bins in which a site has fewer than "
+        f"{terms.picture_rows} rows in a cell, nothing of that site"
+    )
 
 
 def seen_by_sites(study: StudyFile) -> list[str]:

@@ -29,6 +29,7 @@ from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
 from fedsdr.study.study_columns import FILLING, FROZEN, Covariate, Missing, Target
+from fedsdr.summaries.safe_bins import FEWEST_ROWS
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
@@ -166,6 +167,9 @@ class StudyFile(BaseModel):
         Parameters of the method, and the coordinator's seed.
     privacy : PrivacyTable or None, default=None
         Differential privacy of the sums; None for exact sums.
+    pictures : bool, default=False
+        Whether sites also add the response in bins of each direction, without cells of
+        fewer than 10 rows at any site, so that the result can be drawn.
     sites : Sites
         The sites that take part.
     """
@@ -181,6 +185,7 @@ class StudyFile(BaseModel):
     columns: dict[str, Covariate] = Field(min_length=1)
     model: ModelSettings = ModelSettings()
     privacy: PrivacyTable | None = None
+    pictures: bool = False
     sites: Sites
 
     @model_validator(mode="after")
@@ -208,6 +213,8 @@ class StudyFile(BaseModel):
             )
         if self.privacy is not None:
             self._check_private()
+        if self.pictures:
+            self._check_pictured()
         open_ended = [
             f"'{name}'"
             for name in self.imputed
@@ -245,6 +252,18 @@ class StudyFile(BaseModel):
             raise InputError(
                 "[privacy] needs all classes of y beforehand: declare the target as a "
                 "category with levels, or [model] response = 'ordered'"
+            )
+
+    def _check_pictured(self) -> None:
+        if self.privacy is not None:
+            raise InputError(
+                "a study with [privacy] has one sum, with noise, and no pictures: "
+                "remove pictures = true"
+            )
+        if self.discrete and self.target.type == "number":
+            raise InputError(
+                "pictures need all classes of y beforehand: declare the target as a "
+                "category with levels, or remove pictures = true"
             )
 
     @property
@@ -338,6 +357,10 @@ class StudyFile(BaseModel):
             details=hashlib.sha256(canonical(plain)).hexdigest(),
             joining=self.sites.joining,
         )
+        if self.pictures:
+            classes = self.target.classes if self.discrete else ()
+            terms = replace(agreed.terms, picture_rows=FEWEST_ROWS, classes=classes)
+            return replace(agreed, terms=terms)
         if self.privacy is None:
             return agreed
         # Of the sites in a sum, those that collude know their own noise.
@@ -357,6 +380,8 @@ class StudyFile(BaseModel):
         # Studies without it keep the digests that they had before there was privacy.
         if self.privacy is None:
             del found["privacy"]
+        if not self.pictures:
+            del found["pictures"]
         return found
 
     def settings(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ timeout = 600              # seconds that a site may take to answer a message
 missing = {missing}         # or "drop" these rows, or "mean" over all sites, or
                            # "mean or drop", where a site has only a few; a column
                            # may declare its own rule
+# pictures = true          # sites also add y in bins of each direction, for pictures
+                           # without cells of fewer than 10 rows at any site
 
 [target]
 {response}
@@ -99,6 +101,7 @@ max_columns_per_row = 0.33 # or "unlimited"
 max_row_share = 0.5        # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
+# max_pictures = 1         # studies with pictures of the same response
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
 # min_increment_rows = 50  # rows that may have been added since an earlier study

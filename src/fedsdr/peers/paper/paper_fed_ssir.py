@@ -4,12 +4,13 @@ from numbers import Integral
 from typing import Any, Self
 
 from fedsdr.estimators.checks import check_number
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.rows import MemoryRows
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
 
@@ -43,6 +44,8 @@ class PaperFedSSIR(Reducer):
         Largest number of iterations for one penalty.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws rotations and the rows held out, and decides ties between votes.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class PaperFedSSIR(Reducer):
         tol: float = 1e-6,
         max_iter: int = 5000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.penalty = penalty
@@ -116,7 +120,9 @@ class PaperFedSSIR(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.
 
@@ -137,7 +143,7 @@ class PaperFedSSIR(Reducer):
         require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
-        own = self._own_sites(X, y, sites, generator, method.response)
+        own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
         held = {
             name: rows
             for name, rows in own.rows.items()

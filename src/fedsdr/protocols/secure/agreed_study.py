@@ -1,7 +1,7 @@
 """A study as all parties have agreed on it: columns, terms, sites, threshold."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -256,7 +256,7 @@ class AgreedStudy:
                 "rules need the names of the columns: give them with the rows"
             )
         terms = self.terms
-        return rows.observe(
+        facts = rows.observe(
             observe,
             self.columns,
             discrete=terms.discrete,
@@ -270,3 +270,4 @@ class AgreedStudy:
             origin=rows.origin,
             scored=terms.scored,
         )
+        return replace(facts, picture_rows=terms.picture_rows)

@@ -235,6 +235,7 @@ QUESTION = (
             "profile",
             "remainder",
             "agreement",
+            "pictures",
             "axes",
             "newton",
             "measures",
@@ -255,10 +256,10 @@ QUESTION = (
         "they explain, and the usual variance of every column; for split_tests what "
         "each half of the rows has selected: columns, directions, expected slopes, the "
         "inverse covariance of the other half, and coefficients of common functions of "
-        "y; for tested_spread both that and what spread has; for axes directions, "
-        "and for newton and measures also a model of y on the reduced variables: where "
-        "its knots are, its family, coefficients, and how far sites may deviate; "
-        "otherwise nothing",
+        "y; for tested_spread both that and what spread has; for pictures and axes "
+        "directions, and for newton and measures also a model of y on the reduced "
+        "variables: where its knots are, its family, coefficients, and how far sites "
+        "may deviate; otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),

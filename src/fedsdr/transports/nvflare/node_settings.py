@@ -23,3 +23,6 @@ TASK_INTERVAL = 0.01
 
 RESULT_FILE = "result.json"
 PROGRESS_FILE = "progress.json"
+
+#: File in the folder of a site's node, locked by the process that has started it.
+OCCUPIED = "occupied"
