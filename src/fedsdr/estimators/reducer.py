@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.estimators.checks import check_columns, is_dask
 from fedsdr.exceptions import InputError
-from fedsdr.extras import require
 from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows import Rows
@@ -130,7 +129,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self, X: Any, y: Any, marks: RowMarks, generator: np.random.Generator
     ) -> tuple[Mapping[str, Rows], NDArray[Any]]:
         """Group the rows of a Dask collection by site; they stay where they are."""
-        require("dask", "rows in a Dask collection")
         for name in ("sample_weight", "groups"):
             if getattr(marks, name) is not None:
                 raise InputError(
