@@ -18,8 +18,8 @@ WORKERS ?= $(CORES)
 NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
+.PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-chaos test-e2e check \
+	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
 	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
@@ -63,6 +63,9 @@ test-fuzz: $(VENV)/.dev ## send 80,000 mutated messages to sites
 test-mutants: $(VENV)/.dev ## switch defences off one by one: tests must notice
 	$(BIN)/python -m tools.mutants $(ARGS)
 
+test-chaos: $(VENV)/.dev ## let studies fail at random, in one process and over nodes
+	$(BIN)/python -m tools.chaos $(ARGS)
+
 test-e2e: $(VENV)/.dev ## run studies over real nodes, and kill them
 	$(BIN)/python -m pytest -n $(NODE_WORKERS) --dist loadfile --no-loadscope-reorder \
 		-m e2e $(ARGS)
@@ -93,6 +96,9 @@ bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
 
+bench-warm: $(VENV)/.dev ## studies one after another, with cold and with warm jobs
+	$(BIN)/python -m benchmarks.studies_in_a_row $(ARGS)
+
 bench-wide-federation: $(VENV)/.dev ## bytes of studies of many columns over nodes
 	$(BIN)/python -m benchmarks.wide_federation $(ARGS)
 
@@ -122,6 +128,7 @@ calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and thei
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)
+	$(BIN)/python -m benchmarks.one_span
 
 dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
 	rm -rf dist

@@ -161,7 +161,7 @@ LEDGER = (
     off(
         "the ledger: any number of questions",
         f"{DISCLOSURE}differencing.py",
-        "        other_question(release, entries),\n",
+        "        other_question(release, asked),\n",
         "",
         DIFFERENCING,
     ),
@@ -182,8 +182,8 @@ LEDGER = (
     off(
         "voiding one round voids all",
         f"{DISCLOSURE}differencing.py",
-        "if entry.round_key not in voided]",
-        "if not voided]",
+        "in related if entry.round_key not in voided]",
+        "in related if not voided]",
         BROKEN,
     ),
     off(

@@ -50,6 +50,7 @@ TREE: dict[str, list[str]] = {
             "health",
             "watching",
             "data",
+            "growing",
             "omop",
             "backups",
             "certificates",

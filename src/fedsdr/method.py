@@ -361,6 +361,21 @@ class Terms:
         smooth = isinstance(self.kernel, Smooth) and not self.discrete
         return MAX_DEGREE if smooth else 0
 
+    @property
+    def most_directions(self) -> int | None:
+        """Largest dimension that the study considers; None if the terms do not say."""
+        if not 0 < self.max_profiles < MOST_PROFILES:
+            return None
+        return self.max_profiles // MOST_STEPS
+
+    @property
+    def half_functions(self) -> int:
+        """Number of functions of y that sites have in common in halves of the rows.
+
+        Two classes are numbers there, see `Rows.tested_responses`.
+        """
+        return MAX_DEGREE if isinstance(self.kernel, Smooth) else 0
+
     def n_questions(self, statistic: str) -> int:
         """Return how many different questions about a statistic may be asked.
 

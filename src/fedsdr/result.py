@@ -13,7 +13,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
-from fedsdr.fit_summary import FitSummary
+from fedsdr.fit_summary import FitSummary, describe_needs
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 from fedsdr.result_checks import check_result_fields
@@ -90,6 +90,10 @@ class Result:
         variables.
     certainty : Certainty or None
         Tests, selection frequencies and standard errors, if the method tests.
+    agreement : dict
+        Whether all sites have one span of directions: "needs" has the number of sites
+        that need 1, 2, ..., K directions and more than these, "p_value" that of the
+        test. Empty if sites were not asked.
     warnings : tuple of (str, str)
         Class and text of each warning of the fit.
     """
@@ -116,6 +120,7 @@ class Result:
     at_limit: bool = False
     n_certified: int = 0
     certainty: Certainty | None = None
+    agreement: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -402,6 +407,10 @@ class Result:
             ("penalty", f"{self.penalty:.4g}"),
             ("certificate", gap),
         ]
+        if self.agreement:
+            p_value = self.agreement["p_value"]
+            said = f"{describe_needs(self.agreement['needs'])}; p = {p_value:.2g}"
+            facts.append(("one span", said))
         sure = self.certainty
         if sure is not None:
             shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
@@ -455,6 +464,7 @@ class Result:
             "at_limit",
             "n_certified",
             "certainty",
+            "agreement",
             "warnings",
         ):
             if not fields[name]:

@@ -59,6 +59,7 @@ from fedsdr.questions import (
     PrivateMoments,
     RowSettings,
     ScoreSteps,
+    ask_at_once,
     ask_sites,
     fills_from,
     powers_from,
@@ -179,12 +180,18 @@ def _stages(
         gathered = _on_candidates(variables, known)
     certainty = None
     if method.tests:
-        certainty = yield from examine_variables(
+        examining = examine_variables(
             gathered.evidence, gathered.frame, largest_dimension(method)
         )
+    if method.selects_by_tests:
+        certainty = yield from examining
         selection = select_by_tests(selection, certainty, method)
     tell("estimating directions on the selected variables")
-    found = yield from estimate(gathered, method, selection)
+    estimating = estimate(gathered, method, selection)
+    if method.tests and certainty is None:
+        certainty, found = yield from ask_at_once(examining, estimating)
+    else:
+        found = yield from estimating
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):
         warn_of_limit(found.directions.shape[1], method)
@@ -403,8 +410,10 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    noticed = yield from check_sites(total, support, own, gathered.frame, found)
-    found = replace(found, disagreeing=noticed)
+    noticed, one_span = yield from check_sites(
+        total, support, own, gathered.frame, found
+    )
+    found = replace(found, disagreeing=noticed, one_span=one_span)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -537,6 +546,7 @@ def report(
         n_certified=0 if gathered.wide is None else solution.n_certified,
         scores=scores,
         stand_ins={} if weak else _stand_ins(gathered, selection, found),
+        agreement={} if found.one_span is None else found.one_span.to_mapping(),
     )
 
 

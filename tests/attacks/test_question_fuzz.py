@@ -27,6 +27,8 @@ STUDIES = {
     "default": Method(),
     "scores": Method(scores="normal"),
     "columns": Method(dense_limit=4),
+    "tested": Method(select="tested"),
+    "fdr": Method(select="fdr(splits=2)"),
     "pictures": Method(),
 }
 #: Fewest rows of a cell in pictures.

@@ -98,6 +98,19 @@ class Place:
             lock.write(sites.encode("ascii"))
             yield
 
+    @contextmanager
+    def ordering(self) -> Iterator[None]:
+        """Keep a second submit away while one orders a study and waits for it."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder / "ordering", wait=False))
+            except BlockingIOError:
+                raise InputError(
+                    f"another submit or resume of {self.folder} is at work: wait until "
+                    f"it has ended, or see {self.command('attach')}"
+                ) from None
+            yield
+
     def served(self) -> str | None:
         """Return the digest of the sites that the node was started for, if it runs."""
         if not is_locked(self._serving):

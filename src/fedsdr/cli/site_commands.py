@@ -6,6 +6,7 @@ from fedsdr.cli.certificate_request import request
 from fedsdr.cli.ledger_copies import backup, restore
 from fedsdr.cli.log_bundles import site_logs
 from fedsdr.cli.site_accept import accept
+from fedsdr.cli.site_agreement_command import agreement
 from fedsdr.cli.site_check import check
 from fedsdr.cli.site_doctor import doctor
 from fedsdr.cli.site_init import init
@@ -29,6 +30,7 @@ app.command("logs")(site_logs)
 app.command()(request)
 app.command()(join)
 app.command()(accept)
+app.command()(agreement)
 app.command()(void)
 app.command("watch")(watch_site)
 ledger_app.command()(backup)

@@ -78,6 +78,28 @@ def init(*, file: SiteArgument) -> None:
 
 
 @ledger_app.command()
+def mend(*, file: SiteArgument) -> None:
+    """Drop a last line that a crash left incomplete, and write the head file again.
+
+    Nothing was sent for such a line. A ledger that lacks an entry, or whose entries
+    were changed, is not mended: the exit code is then 1.
+    """
+    screen = Screen()
+    with screen.polite():
+        from fedsdr.disclosure import LedgerError
+
+        path, book = _open_site(file)
+        try:
+            dropped = book.mend()
+            status = book.verify()
+        except LedgerError as error:
+            _show_broken(screen, path, error, json=False)
+            raise typer.Exit(BROKEN) from None
+    screen.say(f"Dropped {dropped} bytes; {path} is whole, with {status.n_entries}")
+    screen.say("entries. Start the site again: fedsdr site join")
+
+
+@ledger_app.command()
 def show(
     *,
     path: Annotated[
@@ -125,6 +147,7 @@ def show(
         typer.echo(json_format.dumps([entry.to_mapping() for entry in entries]))
     else:
         _show_entries(screen, entries)
+        _show_status(screen, status, json=False)
 
 
 @ledger_app.command()
@@ -281,7 +304,8 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
     for name in ("time (UTC)", "stage", "study", "statistic"):
         table.add_column(name, no_wrap=True)
     table.add_column("sites", overflow="fold")
-    table.add_column("values", justify="right", no_wrap=True)
+    for name in ("values", "rows"):
+        table.add_column(name, justify="right", no_wrap=True)
     for entry in entries:
         cells = (
             entry.time.replace("T", " ").removesuffix("+00:00"),
@@ -290,6 +314,7 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             entry.statistic,
             ", ".join(entry.sites),
             str(entry.n_values),
+            str(entry.rows or ""),
         )
         # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))

@@ -63,6 +63,7 @@ def void_round(ledger: Ledger, name: str) -> Entry:
             stage="voided",
             columns=last.columns,
             target=last.target,
+            rows=last.rows,
         )
 
 
@@ -80,6 +81,44 @@ def voided_rounds(entries: Iterable[Entry]) -> set[tuple[str, str, str]]:
         Study, name and subject of each.
     """
     return {entry.round_key for entry in entries if entry.stage == "voided"}
+
+
+def counted_pins(entries: Iterable[Entry]) -> list[Entry]:
+    """Find the opened sums that bind a site.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        Entries of the ledger.
+
+    Returns
+    -------
+    list of Entry
+        Entries "opened", except those of voided rounds that no other sum rests on: none
+        has left after them, and before the sum was opened anew, in a round that still
+        counts.
+    """
+    entries = list(entries)
+    gone = voided_rounds(entries)
+    pins = [entry for entry in entries if entry.stage == "opened"]
+    left = [one for one in entries if one.stage in LEFT and one.round_key not in gone]
+
+    def is_used(pin: Entry) -> bool:
+        anew = (one.index for one in pins if one.index > pin.index and _same(one, pin))
+        end = next(anew, len(entries))
+        return any(
+            pin.index < one.index < end
+            and one.study == pin.study
+            and not _same(one, pin)
+            for one in left
+        )
+
+    return [pin for pin in pins if pin.round_key not in gone or is_used(pin)]
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    """Tell whether two entries are about the same sum."""
+    return (one.study, one.subject) == (other.study, other.subject)
 
 
 def going_on(

@@ -1,7 +1,7 @@
 """Federated sparse sliced inverse regression."""
 
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -9,9 +9,15 @@ from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
 )
-from fedsdr.estimators.reducer import Reducer, aloud, random_generator
+from fedsdr.estimators.reducer import (
+    REQUESTED_MARKS,
+    Reducer,
+    aloud,
+    random_generator,
+)
 from fedsdr.extras import require
 from fedsdr.method import Method
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
 
 PROTOCOLS = ("sums", "secure")
@@ -175,6 +181,8 @@ class FedSSIR(Reducer):
     (1, array([0, 1, 2]))
     """
 
+    __metadata_request__fit: ClassVar = REQUESTED_MARKS
+
     _kept_types = (np.float64, np.float32)
     _takes_sparse = True
 
@@ -215,7 +223,14 @@ class FedSSIR(Reducer):
         self.verbose = verbose
 
     @aloud
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find the central subspace shared by all sites.
 
         Parameters
@@ -228,6 +243,13 @@ class FedSSIR(Reducer):
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -235,10 +257,13 @@ class FedSSIR(Reducer):
             The fitted estimator.
         """
         method = self._method()
+        marks = RowMarks(sites, sample_weight, groups)
         if self.protocol not in PROTOCOLS:
-            return fit_by_former_protocol(self, X, y, sites)
+            return fit_by_former_protocol(self, X, y, marks)
         generator = random_generator(self.random_state)
-        adder = self._own_sites(X, y, sites, generator, method.response)
+        adder = self._own_sites(
+            X, y, marks, generator, method.response, independent=method.tests
+        )
         if self.protocol == "secure":
             require("secure", "protocol='secure'")
             from fedsdr.estimators.masked_sites import add_under_masks

@@ -13,6 +13,7 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimators.predictors import Predictor
 from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
 
 
@@ -79,7 +80,14 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
         self.verbose = verbose
 
     @aloud
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find variables and directions, and fit the model.
 
         Parameters
@@ -90,6 +98,13 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
             Classes, two of them.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -98,7 +113,9 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
         """
         rows, responses = self._validate(X, y)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(np.ravel(np.asarray(y)), return_inverse=True)
+        marks = RowMarks(sites, sample_weight, groups)
+        rows, labels, marks = marks.repeated(rows, np.ravel(np.asarray(y)))
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) > 2:
             raise InputError(
                 "Only binary classification is supported. The type of the target is "
@@ -108,7 +125,7 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
             raise InputError("y has only one class: there is nothing to tell apart")
         classes = tuple(self.classes_.tolist())
         numbers = codes.astype(np.float64)
-        return self._fit_model(rows, numbers, sites, Family("logistic"), classes)
+        return self._fit_model(rows, numbers, marks, Family("logistic"), classes)
 
     def decision_function(self, X: Any, sites: Any = None) -> Vector:
         """Return the logarithm of the odds of the second class.

@@ -10,6 +10,7 @@ from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.predictors import Predictor
 from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
 
 
@@ -83,7 +84,14 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
         self.verbose = verbose
 
     @aloud
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find variables and directions, and fit the model.
 
         Parameters
@@ -94,6 +102,13 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
             Responses: numbers.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -106,9 +121,11 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
             raise InputError(
                 "y must hold numbers; for classes there is FedSSIRClassifier"
             )
+        marks = RowMarks(sites, sample_weight, groups)
+        rows, responses, marks = marks.repeated(rows, responses)
         family = Family(self.family)
         family.check(responses)
-        return self._fit_model(rows, responses, sites, family)
+        return self._fit_model(rows, responses, marks, family)
 
     def predict(self, X: Any, sites: Any = None) -> Vector:
         """Predict the mean of y.

@@ -21,12 +21,16 @@ from fedsdr.estimators.checks import check_columns
 from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows.own_sites import OwnSites, split_sites
+from fedsdr.rows.row_marks import RowMarks, warn_of_copies
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
 from fedsdr.telling import listening, written_by
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+#: What fit requests of rows, with scikit-learn's metadata routing, where it takes it.
+REQUESTED_MARKS = {"sites": True, "sample_weight": True, "groups": True}
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -93,13 +97,21 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         X: Any,
         y: Any,
-        sites: Any,
+        marks: RowMarks,
         generator: np.random.Generator,
         response: Any,
+        *,
+        independent: bool = False,
     ) -> OwnSites:
-        """Check rows and responses, and group them by site."""
+        """Check rows and responses, and group them by site.
+
+        Where rows must be independent, copies among them are worth a warning.
+        """
         rows, responses = self._validate(X, y)
-        own = split_sites(rows, responses, sites, generator)
+        if independent and marks.groups is None:
+            warn_of_copies(rows, responses)
+        rows, responses, marks = marks.repeated(rows, responses)
+        own = split_sites(rows, responses, marks.sites, generator, marks.groups)
         discrete, strict = is_discrete(responses, response), len(own) == 1
         names = self._feature_names()
         variables = Variables(names, discrete, strict=strict, honest=len(own))

@@ -11,6 +11,7 @@ from fedsdr.estimators.reducer import Reducer, aloud
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Bic, Terms, read_parameter
 from fedsdr.questions import MomentsOf, RowSettings, ask_sites
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import agree_on_powers
 from fedsdr.summaries import bic_dimension
 from fedsdr.telling import tell
@@ -95,7 +96,8 @@ class SIR(Reducer):
         """
         kernel = read_parameter("kernel", self.kernel)
         response = read_parameter("response", self.response)
-        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0), response)
+        generator = np.random.default_rng(0)
+        sites_sum = self._own_sites(X, y, RowMarks(sites), generator, response)
         d, variables = self.n_features_in_, sites_sum.variables
         terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
         powers = None

@@ -65,7 +65,7 @@ def give_hints(
             if n_repeats:
                 hints.append(
                     f"'{plan.name}' repeats in {n_repeats} row(s): rows of one subject "
-                    "are not independent, keep one of them"
+                    "are not independent, name it with --groups"
                 )
     return hints
 

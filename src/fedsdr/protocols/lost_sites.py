@@ -20,7 +20,7 @@ _WORDS = {
     ),
     "INTERNAL": (
         "failed for a reason of its own",
-        "reads site.log",
+        "runs 'fedsdr site doctor site.toml', and reads site.log",
     ),
     "LEFT": (
         "has left, or was started again",

@@ -42,6 +42,7 @@ from fedsdr.questions.reading import read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests, ask_at_once
 
 __all__ = [
     "AS_HELD",
@@ -76,7 +77,9 @@ __all__ = [
     "ScoreSteps",
     "SplitTestsOf",
     "SpreadOf",
+    "SpreadWithTests",
     "Sum",
+    "ask_at_once",
     "ask_sites",
     "check_possible",
     "fills_from",

@@ -67,6 +67,8 @@ class MemoryRows(Rows):
         Names of the columns; empty if they are not known.
     origin : ColumnOrigin or None, default=None
         Where the columns come from in the site's data; None if they are the data.
+    groups : ndarray of int, shape (n_rows,), or None, default=None
+        Subject of each row, 0, 1, ...; None if every row is a subject of its own.
     """
 
     X: Any = field(repr=False)
@@ -75,7 +77,9 @@ class MemoryRows(Rows):
     label: object = None
     columns: tuple[str, ...] = ()
     origin: ColumnOrigin | None = None
+    groups: NDArray[np.intp] | None = field(default=None, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _halves_seed: int | None = field(default=None, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
     _unscaled: Any = field(default=None, init=False, repr=False)
@@ -97,6 +101,11 @@ class MemoryRows(Rows):
     def responses(self) -> NDArray[Any]:
         """Responses of all rows, in their order."""
         return self.y
+
+    @property
+    def subjects(self) -> NDArray[np.intp] | None:
+        """Subject of each row; None if every row is a subject of its own."""
+        return self.groups
 
     @property
     def n_features(self) -> int:

@@ -76,6 +76,7 @@ class StreamedRows(Rows):
     origin: ColumnOrigin | None = None
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _halves_seed: int | None = field(default=None, init=False, repr=False)
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -395,6 +396,11 @@ class StreamedRows(Rows):
             # All rows together have been checked; a fold may be too small.
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
+            y, discrete = self.tested_responses(terms)
+            parts += [
+                _weighed(y, kept, terms, discrete=discrete)
+                for kept in self.halves(terms)
+            ]
         yield from summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
@@ -409,15 +415,9 @@ class StreamedRows(Rows):
         y = self._stream.y
         if not terms.discrete and y.dtype.kind != "f":
             raise InputError("the study needs a numeric y, and this site has classes")
-        weights = weigh(
-            y if kept is None else y[kept],
-            kernel=terms.kernel,
-            discrete=terms.discrete,
-            on_degenerate="raise" if strict else "zero",
-            site=self.label,
+        return _weighed(
+            y, kept, terms, discrete=terms.discrete, strict=strict, label=self.label
         )
-        # Ranks need memory in every part: four bytes per row instead of eight.
-        return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
@@ -436,6 +436,27 @@ def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
         Number of rows, from 256 to 65536.
     """
     return int(np.clip(memory // (8 * COPIES * max(n_columns, 1)), 256, 65536))
+
+
+def _weighed(
+    y: NDArray[Any],
+    kept: Mask | None,
+    terms: Terms,
+    *,
+    discrete: bool,
+    strict: bool = False,
+    label: object = None,
+) -> Part:
+    """Weigh the rows of one part by their responses."""
+    weights = weigh(
+        y if kept is None else y[kept],
+        kernel=terms.kernel,
+        discrete=discrete,
+        on_degenerate="raise" if strict else "zero",
+        site=label,
+    )
+    # Ranks need memory in every part: four bytes per row instead of eight.
+    return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:

@@ -9,6 +9,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
 
@@ -141,7 +142,7 @@ class PaperFedSSIR(Reducer):
         require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
-        own = self._own_sites(X, y, sites, generator, method.response)
+        own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
         for rows in own.rows.values():
             # The protocol has no step in which sites agree on units.
             rows.check_values(LARGEST)

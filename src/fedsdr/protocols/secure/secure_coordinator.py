@@ -225,7 +225,11 @@ class SecureSum(AskedSites):
         opened = {**saved["opened"], "statistic": statistic}
         silent = {site for site, code in self.failures.items() if code in SILENT}
         sites = self._required or {*saved["sites"], *(set(self.study.sites) - silent)}
-        self._exchange("secure.opened", dict.fromkeys(sorted(sites), opened), unread)
+        everyone = dict.fromkeys(sorted(sites), opened)
+        found = self._exchange("secure.opened", everyone, unread)
+        if self._required:
+            # A site that has not opened it would refuse the next question.
+            self._enough("secure.opened", found)
 
     @property
     def counted(self) -> tuple[str, ...]:

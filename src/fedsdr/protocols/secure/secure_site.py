@@ -23,6 +23,7 @@ from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     OUTCOMES,
+    AgreementOf,
     CandidateErrors,
     ColumnShapes,
     DiagonalsOf,
@@ -149,7 +150,9 @@ class SecureSite:
     def _agree(self, payload: Payload) -> Payload:
         if payload["study"] != self._study.digest:
             raise Refusal("TERMS", "the coordinator's study is not the one agreed on")
-        # What an earlier round did to the rows; rules judge them as they are.
+        # What an earlier round did to the rows; rules judge them as they are. Sums that
+        # were opened are shown again, since a steward may have voided one meanwhile.
+        self._outcomes = Outcomes(self._study.variables.filled_places)
         self._rows.score(None)
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
@@ -222,6 +225,8 @@ class SecureSite:
         """Compute, mask and record; whatever fails depends on rows, with one code."""
         try:
             question = going.question
+            if isinstance(question, AgreementOf) and not self._gate.joins_counts:
+                question = replace(question, abstains=True)
             values = self._addable(question, question.compute(self._rows))
             masked = going.party.mask(values)
             # Once this is sent, others can open a sum over some of these sites
@@ -360,6 +365,7 @@ class SecureSite:
             n_questions=self._study.terms.n_questions(question.name),
             spends=self._study.spends,
             keys=self._study.public_keys,
+            joining=self._study.joining,
         )
 
     def _going(self, payload: Payload) -> _SiteRound:

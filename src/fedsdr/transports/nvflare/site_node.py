@@ -17,6 +17,7 @@ from fedsdr.transports.nvflare.kits import (
     JOIN_INTERVAL,
     PERMISSIONS,
 )
+from fedsdr.transports.nvflare.node_names import node_name
 from fedsdr.transports.nvflare.node_settings import EXECUTOR, OCCUPIED, SITE_JOBS
 from fedsdr.transports.nvflare.site_kit import SiteKit
 
@@ -162,7 +163,7 @@ def _client(kit: SiteKit) -> dict[str, Any]:
             "ssl_private_key": "client.key",
             "ssl_cert": "client.crt",
             "ssl_root_cert": "rootCA.pem",
-            "fqsn": kit.site,
+            "fqsn": node_name(kit.site),
             "is_leaf": True,
             "connection_security": "mtls",
         },
