@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-chaos test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
+	bench bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
 	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
@@ -78,8 +78,8 @@ check: $(VENV)/.dev ## run every linter
 	$(BIN)/codespell
 	$(BIN)/python .ci/validate_docstrings.py
 
-bench-solver: $(VENV)/.dev ## time the solvers side by side
-	$(BIN)/python -m benchmarks.solver $(ARGS)
+bench: $(VENV)/.dev ## all benchmarks of speed in one report, ARGS="--parts growth,peers"
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 bench-peers: $(VENV)/.dev ## fit every system on the same data
 	$(BIN)/python -m benchmarks.peers $(ARGS)
@@ -88,7 +88,7 @@ bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
 	$(BIN)/python -m benchmarks.protocols $(ARGS)
 
 bench-secure-sum: $(VENV)/.dev ## what masking costs
-	$(BIN)/python -m benchmarks.secure_sum
+	$(BIN)/python -m benchmarks.secure_sum $(ARGS)
 
 bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 	$(BIN)/python -m benchmarks.summaries $(ARGS)

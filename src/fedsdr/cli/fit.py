@@ -213,7 +213,8 @@ def _read(
             stage.done += f", without {loaded.unnamed} column(s) that have no name"
     for remark in loaded.remarks:
         screen.remark(remark)
-    gaps = count_gaps(loaded.frame, schema.columns)
+    # All columns are prepared again for this.
+    gaps = {} if screen.quiet else count_gaps(loaded.frame, schema.columns)
     column_table.show_columns(screen, schema, reasons, gaps)
     column_table.show_rows(screen, table)
     return table, schema

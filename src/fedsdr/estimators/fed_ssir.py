@@ -185,6 +185,7 @@ class FedSSIR(Reducer):
 
     _kept_types = (np.float64, np.float32)
     _takes_sparse = True
+    _takes_dask = True
 
     @accept_former_names
     def __init__(
@@ -238,7 +239,9 @@ class FedSSIR(Reducer):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows of all sites: numpy, pandas, polars, Arrow or scipy.sparse. A sparse
             matrix, and float32, become dense matrices of float64 block by block only;
-            with ``scores="normal"``, or numbers far from 1, all at once.
+            with ``scores="normal"``, or numbers far from 1, all at once. The rows of a
+            data frame or array of Dask, with `y` and `sites` in the same partitions,
+            are summed by the workers.
         y : array-like of shape (n_rows,)
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional

@@ -198,7 +198,9 @@ def build_table(
         )
     X = prepared.X[known[prepared.kept]].reset_index(drop=True)
     filled = {str(n): int(k) for n, k in X.isna().sum().items() if k}
-    X = _without_empty(X).fillna(X.mean())
+    X = _without_empty(X)
+    if filled:
+        X = X.fillna(X.mean())
     labels = None if sites is None else sites[kept].reset_index(drop=True).astype(str)
     hints = give_hints(X, y[kept], target.name, frame, schema.columns)
     sparse = [name for name, count in filled.items() if count > len(X) / 2]

@@ -11,7 +11,8 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.rows.row_marks import check_labels, number_subjects
-from fedsdr.summaries.dense_blocks import by_columns, by_rows
+from fedsdr.rows.site_rows import Rows
+from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
 
 
@@ -39,7 +40,7 @@ class OwnSites:
 
     Parameters
     ----------
-    rows : mapping of str to MemoryRows
+    rows : mapping of str to Rows
         Rows of each site, by its name.
     variables : Variables
         Names of the columns and type of the response.
@@ -52,7 +53,7 @@ class OwnSites:
         Number of values that each site contributed to them.
     """
 
-    rows: Mapping[str, MemoryRows]
+    rows: Mapping[str, Rows]
     variables: Variables
     n_sums: int = field(default=0, init=False)
     n_values: int = field(default=0, init=False)
@@ -128,7 +129,9 @@ def split_sites(
     else:
         own, ordered = generator.spawn(len(found)), by_rows(X)
         parts = {
-            str(label): MemoryRows(by_columns(ordered[rows]), y[rows], one, label)
+            str(label): MemoryRows(
+                by_columns(rows_at(ordered, rows)), y[rows], one, label
+            )
             for (label, rows), one in zip(found, own, strict=True)
         }
     for part, (_, rows) in zip(parts.values(), found, strict=True):

@@ -80,9 +80,12 @@ class StreamedRows(Rows):
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        responses = getattr(self.read, "responses", None)
-        self._stream = Stream(self.read, responses, ahead=self.memory >= MEMORY)
+        self._stream = self._make_stream()
         self._seed = int(self.generator.integers(2**63))
+
+    def _make_stream(self) -> Stream:
+        responses = getattr(self.read, "responses", None)
+        return Stream(self.read, responses, ahead=self.memory >= MEMORY)
 
     @property
     def n_rows(self) -> int:
@@ -375,7 +378,7 @@ class StreamedRows(Rows):
             Summary of these rows.
         """
         part = self._part(terms, kept, strict=strict)
-        return summarize_parts(self._stream, [part], memory=self.memory)[0]
+        return self._sum([part])[0]
 
     def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
@@ -401,15 +404,20 @@ class StreamedRows(Rows):
                 _weighed(y, kept, terms, discrete=discrete)
                 for kept in self.halves(terms)
             ]
-        yield from summarize_parts(self._stream, parts, memory=self.memory)
+        yield from self._sum(parts)
+
+    def _sum(self, parts: Sequence[Part]) -> list[Summary]:
+        return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
         """Compute the mean of all rows minus the origin."""
         origin = self._stream.origin
         if self._rest is None or self._rest[0] is not origin:
-            total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
-            self._rest = (origin, np.asarray(total) / self.n_rows)
+            self._rest = (origin, self._sum_about_origin() / self.n_rows)
         return self._rest[1]
+
+    def _sum_about_origin(self) -> Matrix:
+        return np.asarray(sum(rows.sum(axis=0) for _, rows in self._stream.centred()))
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
         y = self._stream.y

@@ -9,6 +9,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+from fedsdr.rows import MemoryRows
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
@@ -143,12 +144,17 @@ class PaperFedSSIR(Reducer):
         method = self._method()
         generator = random_generator(self.random_state)
         own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
-        for rows in own.rows.values():
+        held = {
+            name: rows
+            for name, rows in own.rows.items()
+            if isinstance(rows, MemoryRows)
+        }
+        for rows in held.values():
             # The protocol has no step in which sites agree on units.
             rows.check_values(LARGEST)
         run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
         with single_threaded_blas():
-            found, self.communication_ = run.fit(own.rows, generator)
+            found, self.communication_ = run.fit(held, generator)
         result = literal_result(found, self._feature_names(), method.settings())
         self._adopt(result, max_iter=self.max_iter, random_state=self.random_state)
         return self
