@@ -24,6 +24,7 @@ pytest.importorskip(
 )
 
 from fedsdr.transports.nvflare.progress import Snapshot
+from fedsdr.transports.nvflare.study_view import ROUNDS
 from fedsdr.transports.nvflare.whole_study import Round, View
 
 
@@ -134,7 +135,7 @@ def test_a_report_says_what_is_wrong(report: Report) -> None:
 
 
 def view(stage: str, state: str, n_rounds: int = 0) -> View:
-    messages = tuple(demo_live.ROUNDS)
+    messages = tuple(ROUNDS)
     snapshot = Snapshot(exchange=n_rounds, message=messages[n_rounds - 1])
     rounds = tuple(Round(name, 2, 0.1) for name in messages[:n_rounds])
     return View(stage, {"north": state, "south": state}, rounds, snapshot)

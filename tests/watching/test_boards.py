@@ -142,6 +142,9 @@ def test_a_site_says_what_it_has_refused(tmp_path: Path) -> None:
     files.write_site("north", **site, policy={"min_rows": 1000})
     with pytest.raises(RuntimeError, match="north"):
         files.run()
+    # The page needs neither the site's key nor its rows.
+    (files.root / "north" / "identity.key").unlink()
+    (files.root / "north" / "rows.csv").unlink()
     board = SiteWatch(read_site(files.site_file("north"))).board()
     (refused,) = panel(board, "refusals")
     assert refused["when sites were to"] == "agree on the study"
