@@ -19,7 +19,7 @@ NODE_WORKERS ?= $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-chaos test-e2e check \
-	bench-solver bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-scale \
+	bench bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
 	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
 
@@ -78,8 +78,8 @@ check: $(VENV)/.dev ## run every linter
 	$(BIN)/codespell
 	$(BIN)/python .ci/validate_docstrings.py
 
-bench-solver: $(VENV)/.dev ## time the solvers side by side
-	$(BIN)/python -m benchmarks.solver $(ARGS)
+bench: $(VENV)/.dev ## all benchmarks of speed in one report, ARGS="--parts growth,peers"
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 bench-peers: $(VENV)/.dev ## fit every system on the same data
 	$(BIN)/python -m benchmarks.peers $(ARGS)
@@ -88,13 +88,16 @@ bench-protocols: $(VENV)/.dev ## rounds and bytes of the protocols
 	$(BIN)/python -m benchmarks.protocols $(ARGS)
 
 bench-secure-sum: $(VENV)/.dev ## what masking costs
-	$(BIN)/python -m benchmarks.secure_sum
+	$(BIN)/python -m benchmarks.secure_sum $(ARGS)
 
 bench-summaries: $(VENV)/.dev ## sums of a site against BLAS and a plain read
 	$(BIN)/python -m benchmarks.summaries $(ARGS)
 
 bench-federation: $(VENV)/.dev ## a study over real nodes beside one process
 	$(BIN)/python -m benchmarks.federation $(ARGS)
+
+bench-warm: $(VENV)/.dev ## studies one after another, with cold and with warm jobs
+	$(BIN)/python -m benchmarks.studies_in_a_row $(ARGS)
 
 bench-wide-federation: $(VENV)/.dev ## bytes of studies of many columns over nodes
 	$(BIN)/python -m benchmarks.wide_federation $(ARGS)
@@ -125,6 +128,7 @@ calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and thei
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)
+	$(BIN)/python -m benchmarks.one_span
 
 dist: $(VENV)/.dev ## build wheel and sdist, and try each in an empty environment
 	rm -rf dist

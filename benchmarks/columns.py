@@ -44,7 +44,12 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     parser.add_argument("--only", default="", help="simulated, genes or path")
     options = parser.parse_args()
-    ledger = Ledger(RESULTS / "columns.csv", fresh=options.fresh, key=KEY)
+    ledger = Ledger(
+        RESULTS / "columns.csv",
+        fresh=options.fresh,
+        key=KEY,
+        source="src/fedsdr/solver",
+    )
     with threadpool_limits(limits=1):
         if options.only in ("", "simulated"):
             for case in SIMULATED:

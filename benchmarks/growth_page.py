@@ -7,18 +7,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.growth_systems import MEMORY_GB, SYSTEMS
 from benchmarks.ledger import Ledger
 from fedsdr.reporting.cells import COLOURS, DPI, MARKERS, plain_metadata
 
 Rows = list[dict[str, str]]
+#: The system that others are compared with.
+OURS = "FedSSIR"
 #: What grows in each sweep: the column, its name, and from where exponents are fitted.
 GROWING = {
     "variables": ("n_features", "variables d", 1_000),
+    "wide": ("n_features", "variables d, N = 500", 1_000),
     "rows": ("n_rows", "rows N", 2_000),
     "sites": ("n_sites", "sites m", 5),
     "directions": ("n_directions", "directions K", 1),
 }
+#: Sizes of what does not grow, and those of one sweep that differ.
 USUAL = {"n_rows": "2000", "n_features": "200", "n_sites": "10", "n_directions": "1"}
+OTHER = {"wide": {"n_rows": "500"}}
 
 
 def write_page(ledger: Ledger, folder: Path) -> str:
@@ -34,15 +40,16 @@ def write_page(ledger: Ledger, folder: Path) -> str:
             "scipy "
             f"{last['scipy']}. CPU seconds of one core, one fit per cell, each in a "
             "process of its own; N = 2,000 rows at 10 sites, d = 200, K = 1 where a "
-            "sweep does not say otherwise. `>`: stopped after that time; larger "
-            "problems of the sweep were left out. *FedSSIR* chooses K and the penalty; "
-            "*LassoCV* chooses the penalty; *LassoSIR* is told K; the others choose "
-            "nothing."
+            "sweep does not say otherwise. `>`: stopped after that time, or at that "
+            "memory; larger problems of the sweep were left out. *FedSSIR* chooses K "
+            "and the penalty; *LassoCV* chooses the penalty; *LassoSIR* is told K; the "
+            "others choose nothing."
         ),
         "",
         "![times](growth.png)",
         "",
     ]
+    lines += not_measured(ledger.rows)
     for sweep in measured(ledger.rows):
         lines += sweep_table(sweep, ledger.rows)
     lines += accuracy_table(ledger.rows)
@@ -54,9 +61,9 @@ def write_page(ledger: Ledger, folder: Path) -> str:
 
 def of_sweep(sweep: str, rows: Rows) -> Rows:
     """Return the rows of one sweep: all other sizes are the usual ones."""
-    grows = GROWING[sweep][0]
-    others = [name for name in USUAL if name != grows]
-    return [row for row in rows if all(row[name] == USUAL[name] for name in others)]
+    usual = {**USUAL, **OTHER.get(sweep, {})}
+    del usual[GROWING[sweep][0]]
+    return [row for row in rows if all(row[name] == usual[name] for name in usual)]
 
 
 def measured(rows: Rows) -> list[str]:
@@ -66,6 +73,19 @@ def measured(rows: Rows) -> list[str]:
         for sweep in GROWING
         if any(row["stopped"] == "0" for row in of_sweep(sweep, rows))
     ]
+
+
+def not_measured(rows: Rows) -> list[str]:
+    """Return a sentence with the systems and sweeps of which no fit has ended."""
+    known = {row["system"] for row in rows}
+    there = measured(rows)
+    missing = [
+        *(f"*{name}*" for name in SYSTEMS if name not in known),
+        *(f"more {GROWING[sweep][1]}" for sweep in GROWING if sweep not in there),
+    ]
+    return (
+        [f"Not measured with this code: {'; '.join(missing)}.", ""] if missing else []
+    )
 
 
 def sweep_table(sweep: str, rows: Rows) -> list[str]:
@@ -84,7 +104,28 @@ def sweep_table(sweep: str, rows: Rows) -> list[str]:
         cells = [_seconds(found.get(size)) for size in sizes]
         power = exponent(list(found.values()), grows, start)
         lines.append(f"| {system} | {' | '.join(cells)} | {power} |")
-    return [*lines, "", f"Exponents are fitted from {start:,} on.", ""]
+    lines += ["", f"Exponents are fitted from {start:,} on.", ""]
+    return lines + ratio_table(own, grows, sizes)
+
+
+def ratio_table(rows: Rows, grows: str, sizes: list[int]) -> list[str]:
+    """Return the seconds of every rival over those of the default fit."""
+    times = {
+        (row["system"], int(row[grows])): row for row in rows if row["seconds"] != ""
+    }
+    ours = {size: times[OURS, size] for size in sizes if (OURS, size) in times}
+    lines = [
+        f"Seconds over those of {OURS}:",
+        "",
+        f"| | {' | '.join(f'{size:,}' for size in sizes)} |",
+        "|---|" + "--:|" * len(sizes),
+    ]
+    for system in dict.fromkeys(row["system"] for row in rows):
+        if system == OURS:
+            continue
+        cells = [_ratio(times.get((system, size)), ours.get(size)) for size in sizes]
+        lines.append(f"| {system} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def exponent(rows: Rows, grows: str, start: int) -> str:
@@ -104,19 +145,16 @@ def accuracy_table(rows: Rows) -> list[str]:
     lines = [
         "## What was found",
         "",
-        "| system | N | d | m | K | seconds | products | peak GB | TPR | FPR | Dist |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| system | N | d | m | K | seconds | peak GB | TPR | FPR | Dist |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    names = ("n_rows", "n_features", "n_sites", "n_directions", "seconds", "products")
+    names = ("n_rows", "n_features", "n_sites", "n_directions", "seconds")
     for row in rows:
         if row["stopped"] == "0" and row.get("dist"):
             values = [*(row[name] for name in names), row["peak_gb"]]
             values += [row[name] for name in ("tpr", "fpr", "dist")]
             lines.append(f"| {row['system']} | {' | '.join(values)} |")
-    note = (
-        "Products: seconds over those of one product of X' with 100 of its columns. "
-        "Peak GB: largest memory of the process, data included."
-    )
+    note = "Peak GB: largest memory of the process, data included."
     return [*lines, "", note, ""]
 
 
@@ -139,8 +177,8 @@ def draw_times(rows: Rows, path: Path) -> None:
 
 def _draw_sweep(panel: Axes, sweep: str, rows: Rows, systems: list[str]) -> None:
     grows, label, _ = GROWING[sweep]
-    looks = [(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i in range(99)]
-    for (colour, marker), system in zip(looks, systems, strict=False):
+    for number, system in enumerate(systems):
+        turn, place = divmod(number, len(COLOURS))
         own = sorted(
             (int(row[grows]), float(row["seconds"]))
             for row in rows
@@ -149,8 +187,9 @@ def _draw_sweep(panel: Axes, sweep: str, rows: Rows, systems: list[str]) -> None
         panel.plot(
             [size for size, _ in own],
             [seconds for _, seconds in own],
-            color=colour,
-            marker=marker,
+            color=COLOURS[place],
+            marker=MARKERS[place],
+            linestyle=("-", "--")[turn % 2],
             markersize=4,
             linewidth=1,
             label=system,
@@ -165,5 +204,14 @@ def _draw_sweep(panel: Axes, sweep: str, rows: Rows, systems: list[str]) -> None
 def _seconds(row: dict[str, str] | None) -> str:
     if row is None:
         return ""
+    if row["stopped"] == "memory":
+        return f"> {MEMORY_GB} GB"
     sign = "> " if row["stopped"] == "1" else ""
     return f"{sign}{float(row['seconds']):.3g}"
+
+
+def _ratio(row: dict[str, str] | None, ours: dict[str, str] | None) -> str:
+    if row is None or ours is None or ours["stopped"] != "0":
+        return ""
+    sign = "> " if row["stopped"] == "1" else ""
+    return f"{sign}{float(row['seconds']) / float(ours['seconds']):.2g}"

@@ -1,11 +1,12 @@
 """Fit one system to one simulated data set, in a process of its own.
 
-``python -m benchmarks.growth_systems CASE``, with a case in JSON, prints what was
-measured in JSON. `benchmarks.growth` starts one such process per fit, so that a fit
+``python -m benchmarks.growth_systems CASE SECONDS``, with a case in JSON, prints what
+was measured in JSON. `benchmarks.growth` starts one such process per fit, so that a fit
 can be stopped, and its memory is its own.
 """
 
 import json
+import math
 import resource
 import shutil
 import subprocess
@@ -23,21 +24,27 @@ from scipy.signal import lfilter
 from sklearn.linear_model import LassoCV, lasso_path
 from threadpoolctl import threadpool_limits
 
+from benchmarks.columns import factor_of
 from fedsdr import SSIRCV, FedSSIR, LassoSIR
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.selection.penalties import universal_penalty
-from fedsdr.solver import Problem, solve
+from fedsdr.solver import FactorSource, Problem, solve
 from fedsdr.solver.linearized_admm import (
     CHECK_EVERY,
     bound_iterate,
     linearized_iterates,
 )
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.slicing import Slices, slice_labels
 
 # Relative gap to which one solution of eq2.10 is computed by every solver.
 GAP = 1e-4
 # True variables of every direction.
 PER_DIRECTION = 3
+# Largest memory of a fit, data included: conic solvers would ask for hundreds of GB.
+MEMORY_GB = 8
+# What this program returns where a fit needs more.
+OUT_OF_MEMORY = 3
 
 R_SCRIPT = """
 suppressMessages(library(LassoSIR))
@@ -161,9 +168,23 @@ def fit_ssir_as_shipped(data: Draw) -> np.ndarray:
 
 
 def solve_here(data: Draw) -> np.ndarray:
-    """Solve eq2.10 once, with the solver of this package."""
+    """Solve eq2.10 once, with the solver of this package, from two d x d matrices."""
     total, penalty = _moments(data)
     found = solve(total.sigma, total.kernel, data.n_directions, penalty, tol=GAP)
+    return found.directions
+
+
+def solve_from_columns(data: Draw) -> np.ndarray:
+    """Solve eq2.10 once, without the matrices: from columns as they are asked for."""
+    n, d = data.X.shape
+    own = [data.sites == site for site in np.unique(data.sites)]
+    rows = [data.X[site] for site in own]
+    labels = [slice_labels(data.y[site], Slices()) for site in own]
+    # One column per slice, of length one: T is that of `summarize`.
+    slices = [np.eye(label.max() + 1)[label] for label in labels]
+    bases = [basis / np.sqrt(basis.sum(axis=0)) for basis in slices]
+    source = FactorSource(rows, factor_of(rows, bases))
+    found = solve(source, data.n_directions, universal_penalty(d, n), tol=GAP)
     return found.directions
 
 
@@ -208,7 +229,8 @@ SYSTEMS: dict[str, Fit] = {
     "LassoCV": fit_lasso_cv,
     "SSIR as shipped": fit_ssir_as_shipped,
     "lasso path": fit_lasso_path,
-    "eq2.10 once: solve": solve_here,
+    "eq2.10 once: from columns": solve_from_columns,
+    "eq2.10 once: from matrices": solve_here,
     "eq2.10 once: ADMM": solve_by_admm,
     "eq2.10 once: Clarabel": lambda data: solve_by_cvxpy(data, "CLARABEL"),
     "eq2.10 once: SCS": lambda data: solve_by_cvxpy(data, "SCS"),
@@ -225,24 +247,21 @@ def is_installed(system: str) -> bool:
     return subprocess.run(probe, capture_output=True).returncode == 0
 
 
-def measure(case: Case) -> dict[str, object]:
-    """Simulate, fit, and compare with the truth."""
+def measure(case: Case, limit: float) -> dict[str, object]:
+    """Simulate, fit within some CPU seconds, and compare with the truth."""
     data, system = draw(case), SYSTEMS[case.system]
-    begin = perf_counter()
-    _ = data.X.T @ data.X[:, :100]
-    unit = perf_counter() - begin
     before = _peak_gb()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The first call of a system also pays for its imports.
         system(draw(Case(case.system, 100, 5, 2, 1, case.seed)))
         start, begin = process_time(), perf_counter()
+        _limit_seconds(start + limit)
         found = system(data)
         seconds, wall = process_time() - start, perf_counter() - begin
     row: dict[str, object] = {
         # Another program's seconds are not in those of this process.
         "seconds": wall if "in R" in case.system else seconds,
-        "products": seconds / unit,
         "peak_gb": _peak_gb(),
         "data_gb": before,
     }
@@ -258,10 +277,26 @@ def as_text(case: Case) -> str:
     return json.dumps(asdict(case))
 
 
+def _limit_seconds(total: float) -> None:
+    """Let the system end this process, and those it starts, after some CPU seconds."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(total), hard))
+
+
 def _peak_gb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
+def main() -> None:
+    """Measure the case that is named, within the memory that a fit may have."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_GB * 10**9,) * 2)
+    case = Case(**json.loads(sys.argv[1]))
+    try:
+        with threadpool_limits(limits=1):
+            print(json.dumps(measure(case, float(sys.argv[2]))))
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)
+
+
 if __name__ == "__main__":
-    with threadpool_limits(limits=1):
-        print(json.dumps(measure(Case(**json.loads(sys.argv[1])))))
+    main()

@@ -11,10 +11,6 @@ from pathlib import Path
 
 Row = dict[str, object]
 
-#: Columns that identify a case of the solver benchmark, and the files it measures.
-SOLVER_KEY = ("part", "d", "setting", "penalty")
-SOLVER = "src/fedsdr/solver"
-
 
 class Ledger:
     """Rows that were measured at the current commit of some files.
@@ -36,8 +32,8 @@ class Ledger:
         path: Path,
         *,
         fresh: bool,
-        key: tuple[str, ...] = SOLVER_KEY,
-        source: str = SOLVER,
+        key: tuple[str, ...],
+        source: str,
     ) -> None:
         self.path, self.key, self.commit = path, key, last_commit(source)
         known = read_rows(path) if path.exists() and not fresh else []

@@ -3,6 +3,7 @@
 Run with ``make bench-secure-sum`` or ``python -m benchmarks.secure_sum``.
 """
 
+import argparse
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -25,10 +26,12 @@ REPEATS = 5
 
 
 def main() -> None:
-    """Measure, then print and write the table."""
+    """Measure what is not in the results yet, then print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fresh", action="store_true", help="repeat all measurements")
     ledger = Ledger(
         RESULTS / "secure_sum.csv",
-        fresh=True,
+        fresh=parser.parse_args().fresh,
         key=("kernel",),
         source="src/fedsdr/secure_sum",
     )

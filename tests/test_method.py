@@ -416,6 +416,7 @@ def test_parts_are_named_in_the_order_in_which_they_travel() -> None:
         ("max_profiles", 1),
         ("max_columns", 24),
         ("max_steps", 40),
+        ("picture_rows", 10),
         ("kernel", Smooth(own=0.5)),
     ],
 )
@@ -425,8 +426,17 @@ def test_every_term_shows_in_what_the_digest_is_of(name: str, value: Any) -> Non
     plain = changed.to_payload()
     assert all(plain != other.to_payload() for other in others)
     assert all(type(one) in (str, int, float, bool) for one in plain.values())
-    unsaid = {"privacy", "honest", "n_splits", "max_steps"} - {name}
+    unsaid = {"privacy", "honest", "n_splits", "max_steps", "picture_rows"} - {name}
+    unsaid |= {"classes"}
     assert set(plain) == {one.name for one in fields(Terms)} - unsaid
+
+
+def test_classes_of_pictures_show_in_what_the_digest_is_of() -> None:
+    pictured = Terms(3, discrete=True, picture_rows=10, classes=("ill", "well"))
+    plain = pictured.to_payload()
+    assert plain["classes"] == ["ill", "well"]
+    other = replace(pictured, classes=("well", "ill"))
+    assert plain != other.to_payload()
 
 
 @pytest.mark.parametrize(

@@ -235,12 +235,13 @@ def test_a_twin_is_a_stand_in(data, frame) -> None:
 def test_a_result_can_be_read() -> None:
     assert str(small()).splitlines() == [
         "variable  direction 1  direction 2",
-        "age               0.6          0.8",
-        "sex              -0.8          0.6",
+        "age             0.600        0.800",
+        "sex            -0.800        0.600",
         "",
         "120 rows at 4 site(s)",
         "2 of 3 variables in 2 direction(s)",
         "share of variance that y explains: 0.500, 0.250",
+        "loadings are per unit of each variable",
         "penalty 0.0375",
         "optimum certified to 2.5e-07, relative",
     ]
@@ -248,9 +249,22 @@ def test_a_result_can_be_read() -> None:
 
 def test_coefficients_of_scores_are_said_to_be_such() -> None:
     scores = NormalScores(np.zeros((3, 65)), np.zeros((3, 65)))
-    said = "coefficients are those of normal scores of the variables"
+    said = "loadings are those of normal scores of the variables"
     assert said in str(small(scores=scores)).splitlines()
     assert said not in str(small())
+
+
+def test_a_column_of_small_numbers_does_not_look_like_the_only_one() -> None:
+    """Its coefficient per unit is large, whatever it means."""
+    scale = np.array([100.0, 1.0, 0.01])
+    directions = np.array([[0.8 / 100.0], [0.0], [0.6 / 0.01]])
+    directions /= np.linalg.norm(directions)
+    assert directions[2, 0] > 0.9999
+    shown = str(
+        small(directions=directions, scale=scale, eigenvalues=np.array([0.5]))
+    ).splitlines()
+    assert shown[1:3] == ["age             0.800", "sex             0.600"]
+    assert "loadings are per standard deviation of each variable" in shown
 
 
 def test_stand_ins_are_one_line_a_variable() -> None:

@@ -1,6 +1,16 @@
 import numpy as np
+import pytest
 
-from fedsdr import FedSSIR
+from fedsdr import (
+    SIR,
+    SSIR,
+    SSIRCV,
+    FedSSIR,
+    FedSSIRClassifier,
+    FedSSIRRegressor,
+    LassoSIR,
+    PaperFedSSIR,
+)
 from fedsdr.telling import Doing, listening, tell
 
 
@@ -51,3 +61,31 @@ def test_verbose_writes_each_step_once(rng, capsys) -> None:
     assert all(line.startswith("[FedSSIR] ") for line in lines)
     assert sum("selecting variables" in line for line in lines) == 1
     assert sum(line.endswith(": moments") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [
+        (SIR(1), "adding over the sites"),
+        (SSIR(1, penalty=0.1), "selecting variables, with proof"),
+        (SSIRCV(1, n_folds=2), "cross-validating dimensions and penalties"),
+        (LassoSIR(1), "cross-validating the penalties of 1 direction(s)"),
+        (PaperFedSSIR(1, penalty=0.1, tol=1e-2), "adding covariances"),
+        (FedSSIRRegressor(), "adding over the sites: newton"),
+        (FedSSIRClassifier(), "adding over the sites: newton"),
+    ],
+    ids=lambda one: type(one).__name__ if hasattr(one, "fit") else "",
+)
+def test_every_supervised_estimator_says_what_it_does(rng, capsys, model, step) -> None:
+    X = rng.normal(size=(300, 5))
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=300)
+    y = np.where(y > 0, "up", "down") if isinstance(model, FedSSIRClassifier) else y
+    model.fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    model.set_params(verbose=1).fit(X, y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    name = type(model).__name__
+    lines = shown.err.splitlines()
+    assert all(line.startswith(f"[{name}] ") for line in lines)
+    assert any(line.endswith(step) for line in lines)

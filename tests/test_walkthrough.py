@@ -189,10 +189,15 @@ def test_with_nodes(tmp_path: Path) -> None:
     assert len(entries) == len(SITES)
     assert len(set(entries)) == 1
     assert int(entries[0]) >= 2 * 4
-    audited = run_shell("fedsdr site ledger audit north.jsonl", tmp_path / "north")
-    assert f"whole, {entries[0]} entries, stated by north" in audited
+    for words in ("export site.toml --out north.jsonl", "audit north.jsonl"):
+        audited = run_shell(f"fedsdr site ledger {words}", tmp_path / "north")
+    # The second study has come after they were shown.
+    whole = re.search(r"whole, (\d+) entries, stated by north", audited)
+    assert int(whole[1]) > int(entries[0])
     assert "Stopped." in (tmp_path / "coordinator.log").read_text()
     rehearsed = Result.from_json(tmp_path / "coordinator" / "rehearsal.json")
     for place in ("coordinator", *SITES):
         result = Result.from_json(tmp_path / place / "result.json")
         assert result.selected == rehearsed.selected
+    second = Result.from_json(tmp_path / "coordinator" / "result2.json")
+    assert second.settings["study"]["name"] == "labs"

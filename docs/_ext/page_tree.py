@@ -48,7 +48,9 @@ TREE: dict[str, list[str]] = {
         f"docs/operations/{name}"
         for name in (
             "health",
+            "watching",
             "data",
+            "growing",
             "omop",
             "backups",
             "certificates",

@@ -140,6 +140,10 @@ class DimensionLimitWarning(UserWarning):
     """All directions that were considered were accepted; there may be more."""
 
 
+class RepeatedRowsWarning(UserWarning):
+    """Rows are copies of others, although tests take them for independent."""
+
+
 class SkewnessWarning(UserWarning):
     """Selected variables are so skewed that directions may be curves of others."""
 

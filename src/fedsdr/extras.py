@@ -12,6 +12,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "arrow": _ARROW,
     "secure": _SECURE,
     "federation": (*_SECURE, *_ARROW, "nvflare", "psutil"),
+    "dask": ("dask", "distributed"),
     "evidence": (*_SECURE, "rocrate"),
     "excel": ("openpyxl",),
     "plots": ("matplotlib",),

@@ -151,6 +151,28 @@ def locked(
                 return
 
 
+def is_locked(path: str | Path) -> bool:
+    """Look whether a process keeps others away from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        File, which need not exist.
+
+    Returns
+    -------
+    bool
+        Whether it is locked for writing now.
+    """
+    try:
+        with locked(path, exclusive=False, wait=False):
+            return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+
+
 def _lock(stream: io.FileIO, *, exclusive: bool, wait: bool) -> None:
     if fcntl is None:  # pragma: no cover
         return

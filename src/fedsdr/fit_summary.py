@@ -1,6 +1,7 @@
 """A result as tables that people read: variables, directions, facts and warnings."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,3 +109,26 @@ class FitSummary:
 def _small(value: float) -> str:
     """Write a probability."""
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+
+
+def describe_needs(needs: Sequence[int]) -> str:
+    """Say how many directions sites need.
+
+    Parameters
+    ----------
+    needs : sequence of int
+        Number of sites that need 1, 2, ..., K directions, and more than these.
+
+    Returns
+    -------
+    str
+        Text such as "7 of 8 sites need 1, 1 needs 2".
+    """
+    total = sum(needs)
+    parts: list[str] = []
+    for k, count in enumerate(needs, 1):
+        if count:
+            of = "" if parts else f" of {total} sites"
+            many = str(k) if k < len(needs) else "others"
+            parts.append(f"{count}{of} need{'s' if count == 1 else ''} {many}")
+    return ", ".join(parts)

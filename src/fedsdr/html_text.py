@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 #: Elements that have no end tag.
-_EMPTY = frozenset({"br", "hr", "img", "meta"})
+_EMPTY = frozenset({"br", "hr", "img", "link", "meta"})
 
 
 class Html(str):

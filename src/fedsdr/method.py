@@ -316,6 +316,10 @@ class Terms:
     max_steps : int, default=0
         Largest number of Newton steps of a model of y on the reduced variables; 0 if no
         such model is fitted.
+    picture_rows : int, default=0
+        Fewest rows of every site in a cell of a picture; 0 for no pictures.
+    classes : tuple of str, default=()
+        Names of all classes, for pictures.
     """
 
     n_features: int
@@ -333,6 +337,8 @@ class Terms:
     max_columns: int = 0
     n_splits: int = 0
     max_steps: int = 0
+    picture_rows: int = 0
+    classes: tuple[str, ...] = ()
 
     @property
     def columns_at_once(self) -> int:
@@ -354,6 +360,21 @@ class Terms:
         """Number of functions of y that all sites have in common."""
         smooth = isinstance(self.kernel, Smooth) and not self.discrete
         return MAX_DEGREE if smooth else 0
+
+    @property
+    def most_directions(self) -> int | None:
+        """Largest dimension that the study considers; None if the terms do not say."""
+        if not 0 < self.max_profiles < MOST_PROFILES:
+            return None
+        return self.max_profiles // MOST_STEPS
+
+    @property
+    def half_functions(self) -> int:
+        """Number of functions of y that sites have in common in halves of the rows.
+
+        Two classes are numbers there, see `Rows.tested_responses`.
+        """
+        return MAX_DEGREE if isinstance(self.kernel, Smooth) else 0
 
     def n_questions(self, statistic: str) -> int:
         """Return how many different questions about a statistic may be asked.
@@ -396,6 +417,11 @@ class Terms:
             del plain["n_splits"]
         if not self.max_steps:
             del plain["max_steps"]
+        if not self.picture_rows:
+            del plain["picture_rows"]
+        classes = plain.pop("classes")
+        if classes:
+            plain["classes"] = list(classes)
         return {**plain, "kernel": rule_text(self.kernel)}
 
 

@@ -13,7 +13,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
-from fedsdr.fit_summary import FitSummary
+from fedsdr.fit_summary import FitSummary, describe_needs
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 from fedsdr.result_checks import check_result_fields
@@ -90,6 +90,10 @@ class Result:
         variables.
     certainty : Certainty or None
         Tests, selection frequencies and standard errors, if the method tests.
+    agreement : dict
+        Whether all sites have one span of directions: "needs" has the number of sites
+        that need 1, 2, ..., K directions and more than these, "p_value" that of the
+        test. Empty if sites were not asked.
     warnings : tuple of (str, str)
         Class and text of each warning of the fit.
     """
@@ -116,6 +120,7 @@ class Result:
     at_limit: bool = False
     n_certified: int = 0
     certainty: Certainty | None = None
+    agreement: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -265,7 +270,7 @@ class Result:
             )
 
     def __str__(self) -> str:
-        """Show variables, coefficients and the certificate."""
+        """Show variables, loadings and the certificate."""
         table, facts = ([NOTHING], []) if self.found_nothing else self._findings()
         rows = f"{self.n_rows} rows at {self.n_sites} site(s)"
         lines = [*table, "", rows, *facts, f"penalty {self.penalty:.4g}"]
@@ -297,13 +302,14 @@ class Result:
         return f"optimum certified to {self.gap:.1e}, relative{reached}"
 
     def _findings(self) -> tuple[list[str], list[str]]:
-        """Write a table of the coefficients, and what is said about them."""
+        """Write a table of the loadings, and what is said about them."""
         width = max(8, *(len(name) for name in self.selected), 0)
         header = "".join(f"  direction {k + 1}" for k in range(self.n_directions))
         lines = [f"{'variable':<{width}}{header}"]
-        for name, row in zip(self.selected, self.directions[self.support], strict=True):
-            numbers = "".join(f"  {value:11.4g}" for value in row)
-            lines.append(f"{name:<{width}}{numbers}")
+        loadings = self.loadings[self.support] if self.selected else np.zeros((0, 1))
+        for j in np.argsort(-np.linalg.norm(loadings, axis=1), kind="stable"):
+            numbers = "".join(f"  {value:11.3f}" for value in loadings[j])
+            lines.append(f"{self.selected[j]:<{width}}{numbers}")
         shares = ", ".join(f"{value:.3f}" for value in self.eigenvalues)
         chosen = f"{len(self.selected)} of {len(self.feature_names)} variables"
         facts = [
@@ -312,8 +318,10 @@ class Result:
         ]
         if self.at_limit:
             facts.append(AT_LIMIT)
+        of = "unit" if (self.scale == 1.0).all() else "standard deviation"
+        facts.append(f"loadings are per {of} of each variable")
         if self.scores is not None:
-            facts.append("coefficients are those of normal scores of the variables")
+            facts[-1] = "loadings are those of normal scores of the variables"
         return lines, [*facts, *self.describe_stand_ins()]
 
     def describe_stand_ins(self) -> list[str]:
@@ -399,6 +407,10 @@ class Result:
             ("penalty", f"{self.penalty:.4g}"),
             ("certificate", gap),
         ]
+        if self.agreement:
+            p_value = self.agreement["p_value"]
+            said = f"{describe_needs(self.agreement['needs'])}; p = {p_value:.2g}"
+            facts.append(("one span", said))
         sure = self.certainty
         if sure is not None:
             shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
@@ -452,6 +464,7 @@ class Result:
             "at_limit",
             "n_certified",
             "certainty",
+            "agreement",
             "warnings",
         ):
             if not fields[name]:

@@ -147,6 +147,17 @@ def _lists_pairs(value: Any) -> bool:
     )
 
 
+def _is_agreement(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) - {"needs", "p_value"}:
+        return False
+    counts = value.get("needs", [])
+    return not value or (
+        isinstance(counts, list)
+        and all(map(_is_count, counts))
+        and is_number(value.get("p_value"))
+    )
+
+
 _SIMPLE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("penalty", "objective"), is_number),
     **dict.fromkeys(("dual_bound", "gap"), _is_bound),
@@ -157,5 +168,6 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("settings", "provenance"), lambda one: isinstance(one, dict)),
     "validation": _is_table,
     "stand_ins": _lists_names,
+    "agreement": _is_agreement,
     "warnings": _lists_pairs,
 }

@@ -1,6 +1,7 @@
 """Compute a result from sums in four stages: gather, select, estimate, report."""
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -58,6 +59,7 @@ from fedsdr.questions import (
     PrivateMoments,
     RowSettings,
     ScoreSteps,
+    ask_at_once,
     ask_sites,
     fills_from,
     powers_from,
@@ -103,8 +105,15 @@ class Gathered:
     wide: Wide | None = None
 
 
+#: A stage after all others, which may ask sites for more.
+Afterwards = Callable[[Gathered, Result], Asking[Result]]
+
+
 def run(
-    adder: Adder, method: Method, generator: np.random.Generator | None = None
+    adder: Adder,
+    method: Method,
+    generator: np.random.Generator | None = None,
+    afterwards: Afterwards | None = None,
 ) -> Result:
     """Fit a method to the rows of all sites.
 
@@ -119,6 +128,8 @@ def run(
         Parameters of the fit.
     generator : numpy.random.Generator, optional
         Generator that decides between equally frequent votes.
+    afterwards : callable, optional
+        Last stage, for fits without privacy.
 
     Returns
     -------
@@ -133,6 +144,7 @@ def run(
             generator,
             wide=adder.is_wide,
             rows_here=adder.holds_rows,
+            afterwards=afterwards,
         )
     else:
         stages = _private_stages(adder.variables, method, generator)
@@ -154,6 +166,7 @@ def _stages(
     *,
     wide: bool,
     rows_here: bool,
+    afterwards: Afterwards | None,
 ) -> Asking[Result]:
     """Go through all stages; what is yielded are questions to the sites."""
     gathered = yield from gather(variables, method, wide=wide)
@@ -167,21 +180,29 @@ def _stages(
         gathered = _on_candidates(variables, known)
     certainty = None
     if method.tests:
-        certainty = yield from examine_variables(
+        examining = examine_variables(
             gathered.evidence, gathered.frame, largest_dimension(method)
         )
+    if method.selects_by_tests:
+        certainty = yield from examining
         selection = select_by_tests(selection, certainty, method)
     tell("estimating directions on the selected variables")
-    found = yield from estimate(gathered, method, selection)
+    estimating = estimate(gathered, method, selection)
+    if method.tests and certainty is None:
+        certainty, found = yield from ask_at_once(examining, estimating)
+    else:
+        found = yield from estimating
     weak = selection.weak or found.weak
     if not weak and reaches_limit(gathered, method, found):
         warn_of_limit(found.directions.shape[1], method)
         found = replace(found, at_limit=True)
     result = report(gathered, method, selection, found)
-    if certainty is None:
-        return result
-    sure = describe_certainty(certainty, found, gathered.frame)
-    return replace(result, certainty=sure)
+    if certainty is not None:
+        sure = describe_certainty(certainty, found, gathered.frame)
+        result = replace(result, certainty=sure)
+    if afterwards is not None:
+        result = yield from afterwards(gathered, result)
+    return result
 
 
 def _private_stages(
@@ -389,8 +410,10 @@ def estimate(
     )
     if not chosen:
         warn_if_fewer(found.directions.shape[1], k, support.size)
-    noticed = yield from check_sites(total, support, own, gathered.frame, found)
-    found = replace(found, disagreeing=noticed)
+    noticed, one_span = yield from check_sites(
+        total, support, own, gathered.frame, found
+    )
+    found = replace(found, disagreeing=noticed, one_span=one_span)
     if found.weak and method.allows_nothing:
         return Estimate.nothing(total.n_features, found.table)
     if found.weak:
@@ -523,6 +546,7 @@ def report(
         n_certified=0 if gathered.wide is None else solution.n_certified,
         scores=scores,
         stand_ins={} if weak else _stand_ins(gathered, selection, found),
+        agreement={} if found.one_span is None else found.one_span.to_mapping(),
     )
 
 

@@ -18,6 +18,9 @@ FINGERPRINT_BYTES = 16
 LONGEST = 63
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST - 1}}}")
 
+#: Besides letters and digits, in names of sites. None of them divides a path.
+_BETWEEN = " -_.,'\u2019&()"
+
 #: Words between two dots, so that nobody loses the place.
 GROUP = 4
 
@@ -59,7 +62,7 @@ def one_line(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a site or a study can be called so.
+    """Return whether a study or a node can be called so.
 
     Parameters
     ----------
@@ -70,9 +73,32 @@ def is_name(text: str) -> bool:
     -------
     bool
         True for ASCII letters, digits, - and _, of which the first is a letter or
-        digit: NVFLARE lets no site in whose name has others.
+        digit: studies have such names, and nodes of NVFLARE.
     """
     return _NAME.fullmatch(text) is not None
+
+
+def is_site_name(text: str) -> bool:
+    """Return whether a site can be called so.
+
+    Parameters
+    ----------
+    text : str
+        A name, from another party perhaps.
+
+    Returns
+    -------
+    bool
+        True for at most 63 letters and digits of any alphabet, and marks between them
+        that names have, such as blanks, points and apostrophes. The first one is a
+        letter or digit. Characters that cannot be seen, and letters with accents that
+        are written as two, would let two names look like one.
+    """
+    kinds = {unicodedata.category(one)[0] for one in text if one not in _BETWEEN}
+    usual = kinds <= set("LMN")
+    ends = text[:1].isalnum() and text[-1:] not in (" ", ".")
+    composed = unicodedata.is_normalized("NFC", text)
+    return len(text) <= LONGEST and ends and usual and composed and "  " not in text
 
 
 def nearest_name(text: str) -> str:

@@ -9,6 +9,7 @@ from tests.protocols.studies import Consortium, make_rows
 from tests.secure_sum.rounds import make_sites
 
 from fedsdr.protocols.secure import SecureSum
+from fedsdr.questions import MomentsOf
 from fedsdr.secure_sum import Context, PublicKeys, masked_sum, parcels, sum_site
 from fedsdr.secure_sum import round_secrets as secret_of
 from fedsdr.secure_sum.curve_keys import raw_public
@@ -17,23 +18,24 @@ from fedsdr.secure_sum.round_secrets import RoundSecrets, derive
 VICTIM = "site-01"
 
 
-def watch(consortium: Consortium, *, opened: bool = True) -> View:
-    """Run a sum and collect what passed through the coordinator."""
+def watch(consortium: Consortium, question: Any = None, *, opened: bool = True) -> View:
+    """Run a sum, of moments if not given, and collect what the coordinator saw."""
     transcript = consortium.transport.transcript
     start = len(transcript.messages)
     add = SecureSum(consortium.transport, consortium.study)
     add.agree()
-    add.add("moments", {}, consortium.n_values)
+    question = question or MomentsOf(consortium.study.terms)
+    add(question)
     seen: dict[str, Any] = {}
     for message in transcript.messages[start:]:
         if message.receiver == "coordinator":
             seen.setdefault(message.name, {})[message.sender] = message.payload
         elif "round" in message.payload:
             name = message.payload["round"]
-    question = add._name("moments", {})[1]
+    digest = add._name(question.name, question.request())[1]
     return View(
         consortium.study.agreement(),
-        Context(consortium.study.digest, name, question),
+        Context(consortium.study.digest, name, digest),
         {site: PublicKeys(**own) for site, own in seen["secure.keys"].items()},
         {site: own["boxes"] for site, own in seen["secure.shares"].items()},
         {site: own["masked"] for site, own in seen["secure.masked"].items()},

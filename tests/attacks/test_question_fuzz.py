@@ -5,6 +5,7 @@ other sites have shared their secrets.
 """
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,35 @@ from tests.protocols.test_second_stage import drawn
 from fedsdr.disclosure import Ledger
 from fedsdr.estimators.masked_sites import join_under_masks
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method, Terms, Variables
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.protocols.wire import encode
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
+from fedsdr.study.picture_stage import pictures_afterwards
 
 STUDIES = {
     "default": Method(),
     "scores": Method(scores="normal"),
     "columns": Method(dense_limit=4),
+    "tested": Method(select="tested"),
+    "fdr": Method(select="fdr(splits=2)"),
+    "pictures": Method(),
 }
+#: Fewest rows of a cell in pictures.
+PICTURED = {"pictures": 10}
 
 
-def questions_of(method: Method, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
+def terms_of(kind: str, sites: OwnSites) -> Terms:
+    terms = STUDIES[kind].terms(sites.variables)
+    return replace(terms, picture_rows=PICTURED.get(kind, 0))
+
+
+def questions_of(kind: str, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
     """Run a study, and collect what its coordinator asks for, by statistic."""
     found: dict[str, list[dict[str, Any]]] = {}
-    add, transport = join_under_masks(sites, method.terms(sites.variables))
+    terms = terms_of(kind, sites)
+    add, transport = join_under_masks(sites, terms)
     inner = add.exchange
 
     def exchange(name: str, payloads: Any, timeout: float) -> Any:
@@ -42,7 +55,8 @@ def questions_of(method: Method, sites: OwnSites) -> dict[str, list[dict[str, An
 
     del transport
     add.exchange = exchange
-    run(add, method)
+    run(add, STUDIES[kind], afterwards=pictures_afterwards(terms))
+    assert ("pictures" in found) == (kind in PICTURED)
     return found
 
 
@@ -59,12 +73,12 @@ def code_of(site: SecureSite, message: Any) -> str:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_mutated_questions_are_read_alike_whatever_the_rows_are(kind: str) -> None:
     """Two sites of one study, with the same rows and with others: the same codes."""
-    method, draw = STUDIES[kind], random.Random(20261118)
+    draw = random.Random(20261118)
     rows = drawn([80, 90, 100], 0.3, shift=1.5)
-    asked = questions_of(method, own_sites(rows))
+    asked = questions_of(kind, own_sites(rows))
     assert len(asked) >= 3
     sites = {name: (1e3 * X[::-1] ** 3, y[::-1]) for name, (X, y) in rows.items()}
-    twins = [agreed_site(method, one) for one in (rows, sites)]
+    twins = [agreed_site(kind, one) for one in (rows, sites)]
     fuzzer = Fuzzer(Ledger())
     fuzzer.draw = draw
     codes: dict[str, int] = {}
@@ -89,10 +103,10 @@ def own_sites(rows: Any) -> OwnSites:
     return OwnSites(held, Variables(tuple(f"x{j}" for j in range(6)), discrete=False))
 
 
-def agreed_site(method: Method, rows: Any) -> SecureSite:
+def agreed_site(kind: str, rows: Any) -> SecureSite:
     """Return one site of a study that has agreed to it."""
     sites = own_sites(rows)
-    add, transport = join_under_masks(sites, method.terms(sites.variables))
+    add, transport = join_under_masks(sites, terms_of(kind, sites))
     del add
     found: Any = transport.parties[VICTIM]
     return found

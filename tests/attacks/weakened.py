@@ -8,15 +8,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedsdr.disclosure import Facts, Release, differencing, facts
 from fedsdr.disclosure.chain import Entry
+from fedsdr.method import Terms
 from fedsdr.protocols import wire
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
-from fedsdr.questions import Outcomes
+from fedsdr.questions import Outcomes, SplitTestsOf, reading
+from fedsdr.rows import Rows, site_rows
+from fedsdr.rows.half_samples import deal_halves
 from fedsdr.study import site_data
+from fedsdr.summaries.cross_fit import HalfTest
 
 
 def trust_values(patch: pytest.MonkeyPatch) -> None:
@@ -91,6 +96,47 @@ def believe_results(patch: pytest.MonkeyPatch) -> None:
         return {}
 
     patch.setattr(SecureSite, "_publish", publish)
+
+
+def count_halves_only(patch: pytest.MonkeyPatch) -> None:
+    """Let rules look at halves, and not at what follows from several of them."""
+    patch.setattr(site_rows, "deal_smallest", deal_halves)
+
+
+def new_halves(patch: pytest.MonkeyPatch) -> None:
+    """Let every study have halves of its own."""
+    patch.setattr(Rows, "keep_halves", lambda self, seed: None)
+
+
+def read_any_test(patch: pytest.MonkeyPatch) -> None:
+    """Let sites take tests as they are sent."""
+
+    def read(rest: Any, terms: Terms) -> SplitTestsOf:
+        tests = tuple(HalfTest(**one) for one in rest["tests"])
+        return SplitTestsOf(terms, rest["tested"], rest["tested_scale"], tests)
+
+    patch.setattr(reading, "read_split_tests", read)
+
+
+def answer_again(patch: pytest.MonkeyPatch) -> None:
+    """Let a study ask any number of questions of a kind."""
+    patch.setattr(Terms, "n_questions", lambda *_: 99)
+
+
+def count_joined_apart(patch: pytest.MonkeyPatch) -> None:
+    """Let a sum that holds two others count as neither of them."""
+    patch.setattr(differencing, "JOINED", {})
+
+
+def zeros_for_too_large(patch: pytest.MonkeyPatch) -> None:
+    """Let sites add zeros where their numbers are too large."""
+    compute = SplitTestsOf.compute
+
+    def finite(self: SplitTestsOf, rows: Rows) -> Any:
+        found = self.pack(compute(self, rows))
+        return np.where((np.abs(found) < 1e14).all(), found, 0.0) / self._units()
+
+    patch.setattr(SplitTestsOf, "compute", finite)
 
 
 def nothing(patch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,16 @@
 
 import pytest
 
-from benchmarks.growth import cases, fit, is_out_of_reach
-from benchmarks.growth_page import draw_times, exponent, of_sweep, sweep_table
-from benchmarks.growth_systems import Case, draw
+from benchmarks.growth import cases, fit, is_cut_short, is_out_of_reach
+from benchmarks.growth_page import (
+    draw_times,
+    exponent,
+    not_measured,
+    of_sweep,
+    sweep_table,
+)
+from benchmarks.growth_systems import Case, draw, solve_from_columns, solve_here
+from fedsdr.metrics import subspace_distance
 
 
 def row(n_features: int, seconds: float, stopped: int = 0) -> dict[str, str]:
@@ -35,6 +42,43 @@ def test_a_fit_that_was_stopped_is_marked_and_ends_its_sweep() -> None:
     fewer_rows = Case("FedSSIR", 500, 20_000, 10, 1, 0)
     assert not is_out_of_reach(fewer_rows, rows)
     assert not is_out_of_reach(Case("LassoCV", 2_000, 5_000, 10, 1, 0), rows)
+
+
+def test_a_fit_that_was_stopped_is_tried_again_with_more_time() -> None:
+    assert is_cut_short(row(2_000, 20.0, stopped=1), 60.0)
+    assert not is_cut_short(row(2_000, 60.0, stopped=1), 60.0)
+    assert not is_cut_short(row(2_000, 3.0), 60.0)
+
+
+def test_a_fit_without_memory_is_marked_and_ends_its_sweep() -> None:
+    large = {**row(5_000, 0.0), "seconds": "", "stopped": "memory"}
+    rows = [row(1_000, 3.0), large]
+    assert "| FedSSIR | 3 | > 8 GB | - |" in sweep_table("variables", rows)
+    assert is_out_of_reach(Case("FedSSIR", 2_000, 10_000, 10, 1, 0), rows)
+
+
+def test_the_page_says_what_was_not_measured() -> None:
+    sentence = not_measured([row(1_000, 2.0)])[0]
+    assert "*eq2.10 once: SCS*" in sentence
+    assert "more sites m" in sentence
+    assert "FedSSIR" not in sentence
+    assert "more variables d;" not in sentence
+
+
+def test_ratios_are_over_the_default_fit_at_the_same_size() -> None:
+    slow = {**row(2_000, 60.0, stopped=1), "system": "LassoCV"}
+    rows = [row(1_000, 2.0), row(2_000, 4.0), {**row(1_000, 5.0), "system": "LassoCV"}]
+    assert "| LassoCV | 2.5 | > 15 |" in sweep_table("variables", [*rows, slow])
+
+
+def test_columns_and_matrices_give_one_solution() -> None:
+    data = draw(Case("FedSSIR", 300, 40, 5, 2, 0))
+    assert subspace_distance(solve_here(data), solve_from_columns(data)) < 1e-3
+
+
+def test_a_fit_is_stopped_after_its_cpu_seconds() -> None:
+    found = fit(Case("eq2.10 once: ADMM", 300, 150, 5, 1, 0), 0.01)
+    assert found == {"seconds": 0.01, "stopped": 1}
 
 
 def test_a_sweep_has_the_rows_in_which_nothing_else_changes() -> None:

@@ -70,10 +70,11 @@ def test_from_nothing_to_a_study_that_runs(run, tmp_path, csv, hospitals) -> Non
     lines = []
     for name in ("north", "south", "east", "west"):
         (tmp_path / name).mkdir()
-        outcome = run("keygen", "--site", name, "--out", f"{name}/identity.key")
-        lines.append(outcome.stdout.splitlines()[-1].strip())
-        assert run("site", "init", "--name", name, "--out", f"{name}/site.toml",
-                   "--study", "../study.toml").exit_code == 0  # fmt: skip
+        outcome = run("site", "init", "--name", name, "--out", f"{name}/site.toml",
+                      "--study", "../study.toml")  # fmt: skip
+        assert outcome.exit_code == 0
+        lines.append((tmp_path / name / "identity.pub").read_text().strip())
+        assert lines[-1] in outcome.stdout
         rows = hospitals[hospitals["hospital"] == name].drop(columns="hospital")
         rows.to_csv(tmp_path / name / "rows.csv", index=False)
     hospitals.drop(columns="hospital").to_csv(csv, index=False)
@@ -86,16 +87,21 @@ def test_from_nothing_to_a_study_that_runs(run, tmp_path, csv, hospitals) -> Non
     digest = read_study(tmp_path / "study.toml").digest
     assert f"digest {digest}" in outcome.stdout
     outcome = run("site", "check", "north/site.toml")
-    assert outcome.exit_code == 1
-    assert "fedsdr site ledger init site.toml" in outcome.stderr
-    assert run("site", "ledger", "init", "north/site.toml").exit_code == 0
-    outcome = run("site", "check", "north/site.toml")
-    assert outcome.exit_code == 1
-    assert "peers accept" in " ".join(outcome.stdout.split())
-    assert run("site", "peers", "accept", "north/site.toml").exit_code == 0
-    outcome = run("site", "check", "north/site.toml")
     assert outcome.exit_code == 0, outcome.output
     assert digest in outcome.stdout
+    assert "coordinator sees" in outcome.stdout
+    last = outcome.stdout.splitlines()[-1].strip()
+    assert last == "fedsdr site accept north/site.toml north/../study.toml --partners"
+    words = last.split()[1:]
+    # Nobody becomes a partner by the way.
+    outcome = run(*words[:-1])
+    assert outcome.exit_code == 2
+    assert "Let their stewards read their words to you" in outcome.stderr
+    assert not (tmp_path / "north" / "peers.json").exists()
+    assert run(*words).exit_code == 0
+    outcome = run("site", "check", "north/site.toml")
+    assert outcome.exit_code == 0, outcome.output
+    assert "--partners" not in outcome.stdout
     sites = [f"{name}/site.toml" for name in ("north", "south", "east", "west")]
     outcome = run("study", "simulate", "study.toml", *sites)
     assert outcome.exit_code == 0, outcome.output
@@ -205,6 +211,19 @@ def test_init_never_overwrites(run, tmp_path) -> None:
     assert run("site", "init", "--name", "a").exit_code == 0
     assert read_site(tmp_path / "site.toml").name == "a"
     assert run("site", "init", "--name", "b").exit_code == 2
+
+
+def test_init_begins_no_ledger_in_place_of_a_lost_one(run, tmp_path) -> None:
+    assert run("site", "init", "--name", "a").exit_code == 0
+    assert (tmp_path / "ledger").read_bytes() == b""
+    key = (tmp_path / "identity.key").read_bytes()
+    for lost in ("site.toml", "ledger", "ledger.head"):
+        (tmp_path / lost).unlink(missing_ok=True)
+    outcome = run("site", "init", "--name", "a")
+    assert outcome.exit_code == 0
+    assert "fedsdr site ledger init site.toml" in outcome.stdout
+    assert not (tmp_path / "ledger").exists()
+    assert (tmp_path / "identity.key").read_bytes() == key
 
 
 def test_init_reads_the_header_only(run, tmp_path) -> None:

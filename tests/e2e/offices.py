@@ -3,16 +3,18 @@
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 from tests.e2e.holding import PATIENCE, Command
 from tests.e2e.hosts import Process
 from tests.study.consortia import NAMES, Files
 from typer.testing import Result
 
 from fedsdr.cli.nodes import find_place
+from fedsdr.transports.nvflare.node_settings import SITE_FILE
 from fedsdr.transports.nvflare.ports import free_port
 
 
@@ -56,9 +58,9 @@ class Office:
         """Files of the sites."""
         return self.files.site_files
 
-    def start(self) -> Process:
-        """Start the coordinator's node."""
-        words = ["study", "start", str(self.files.study_file)]
+    def start(self, study: Path | None = None, *options: str) -> Process:
+        """Start the coordinator's node, for the first study or for another."""
+        words = ["study", "start", str(study or self.files.study_file), *options]
         self.coordinator = Process([], words, self._log("coordinator"))
         return self.coordinator
 
@@ -84,6 +86,22 @@ class Office:
         """Kill a site's node, and start it again at once."""
         self.kill(name)
         self.joined[name] = self.join(name)
+
+    def node_log(self, name: str) -> str:
+        """Read what the node of a site has said since it was started first."""
+        return (self.files.root / name / "node" / "node.log").read_text()
+
+    def processes(self, name: str) -> dict[str, int]:
+        """List processes of a site's node, by the module that they run."""
+        found: dict[str, int] = {}
+        wanted = str(self.sites[name].resolve())
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError, ValueError):
+                if process.environ().get(SITE_FILE) == wanted:
+                    words = process.cmdline()
+                    module = words[words.index("-m") + 1].rpartition(".")[2]
+                    found.setdefault(module, process.pid)
+        return found
 
     def copy(self, name: str, target: Path) -> Path:
         """Copy the folder of a site, as to another machine."""
@@ -134,3 +152,11 @@ def wait_until(process: Process, text: str, times: int) -> float:
         assert time.monotonic() - begin < PATIENCE, process.said()
         time.sleep(0.05)
     return time.monotonic() - begin
+
+
+def wait_for(look: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + PATIENCE
+    while not look():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

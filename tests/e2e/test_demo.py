@@ -24,6 +24,7 @@ pytest.importorskip(
 import psutil
 from tests.e2e.holding import PATIENCE, Holds, holding
 
+from fedsdr.transports.nvflare.node_settings import SITE_FILE, STUDY_FILE
 from fedsdr.transports.nvflare.processes import MARK
 
 pytestmark = pytest.mark.e2e
@@ -36,13 +37,18 @@ def command(*words: str) -> list[str]:
 
 
 def nodes_in(folder: Path) -> list[psutil.Process]:
-    """Find processes of nodes whose kit lies in a folder."""
+    """Find processes of nodes whose site or study lies in a folder.
+
+    Processes of jobs are forks, and have the command of another one.
+    """
     found = []
     for process in psutil.process_iter():
         try:
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            if MARK in process.environ() and str(folder) in " ".join(process.cmdline()):
+            known = process.environ()
+            files = (known.get(SITE_FILE, ""), known.get(STUDY_FILE, ""))
+            if MARK in known and str(folder) in " ".join(files):
                 found.append(process)
         except (psutil.Error, OSError):
             continue

@@ -59,6 +59,8 @@ def test_study_between_hosts_outlives_a_cut_cable(tmp_path: Path) -> None:
         holds.release()
         assert submit.end() == 5
         assert "This was at 'secure.masked'" in submit.said()
+        # Its node gives no sign of life: it is not a site that is slow.
+        assert "west has left" in submit.said()
         assert f"fedsdr study resume {file}" in submit.said()
         for name in SITES:
             # The vectors of the others are there, and nobody helped to open their sum.

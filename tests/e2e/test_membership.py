@@ -11,8 +11,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from tests.e2e.holding import Holds, holding
-from tests.e2e.offices import Office, count_text, open_office, wait_until
+from tests.e2e.holding import Holds, holding, kill_process
+from tests.e2e.offices import Office, count_text, open_office, wait_for, wait_until
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows, write_toml
 
 from fedsdr.result import Result
@@ -24,6 +24,11 @@ pytestmark = [
     # NVFLARE's own.
     pytest.mark.filterwarnings("ignore:ssl_context is deprecated:DeprecationWarning"),
 ]
+
+
+# What a node says that takes a process which was ready, and one that has none.
+WARM = "(warm)"
+COLD = "No process is ready for this job (it has ended): it starts anew"
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +139,17 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
         assert done.exit_code == 0, done.output
         assert read_study(other).digest in done.stdout
         assert office.joined[name].process.poll() is None
+    # All but one have a process that is ready for the job.
+    warm = {name: office.node_log(name).count(WARM) for name in NAMES}
+    kill_process(office.processes("north")["fork_server"])
+    wait_for(lambda: "fork_server" not in office.processes("north"))
     done = office.run("study", "submit", other)
     assert done.exit_code == 0, done.output
+    for name in NAMES:
+        log = office.node_log(name)
+        assert log.count(WARM) == warm[name] + (name != "north")
+        assert (COLD in log) == (name == "north")
+    assert WARM in (office.folder / "coordinator.log").read_text()
     target = office.files.coordinator / "fetched.json"
     assert office.run("study", "fetch", other, "--out", target).exit_code == 0
     result = Result.from_json(target)
@@ -147,3 +161,65 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
     # The first study has kept its own result.
     assert office.study("fetch", "--out", target).end().exit_code == 0
     assert len(Result.from_json(target).feature_names) == 6
+
+
+def new_hospital(office: Office) -> Path:
+    """Begin a fifth site, as its steward does."""
+    folder = office.files.root / "up"
+    folder.mkdir()
+    site = folder / "site.toml"
+    assert office.run("site", "init", "--name", "up", "--out", site).exit_code == 0
+    rows = simulate_rows(seed=8)
+    rows[rows["site"] == "west"].drop(columns="site").to_csv(
+        folder / "rows.csv", index=False
+    )
+    site.write_text(site.read_text() + "seen_alone = true\n")
+    return site
+
+
+def test_a_new_hospital_joins_later(office: Office) -> None:
+    """As docs/operations/growing.md says, without a new kit for anybody else."""
+    files, up = office.files, new_hospital(office)
+    line = up.with_name("identity.pub").read_text()
+    roster = {**files.study["sites"]["roster"], "up": line.split('"')[1]}
+    table = {**files.study, "name": "third"}
+    table["columns"] = {f"x{j}": {"type": "number"} for j in (0, 2, 3, 4)}
+    table["sites"] = {"roster": roster, "joining": ["up"]}
+    study = write_toml(files.coordinator / "study3.toml", table)
+    for site in (*office.sites.values(), up):
+        name = "study.toml" if site == up else "sent3.toml"
+        sent = site.with_name(name)
+        sent.write_bytes(study.read_bytes())
+        assert office.run("site", "check", site, sent).exit_code == 0
+        done = office.run("site", "accept", site, sent, "--partners")
+        assert done.exit_code == 0, done.output
+    asked = up.with_name("up.request")
+    done = office.run("study", "sign", study, asked, "--folder", office.folder)
+    assert done.exit_code == 0, done.output
+    # The node serves the sites that it was started for.
+    assert office.coordinator.interrupt() == 0
+    office.start(study, "--folder", str(office.folder))
+    office.coordinator.wait_for("The coordinator listens")
+    office.joined["up"] = office.join("up", up.parent)
+    done = office.run("study", "submit", study, "--folder", office.folder)
+    assert done.exit_code == 0, done.output
+    target = files.coordinator / "third.json"
+    words = ("study", "fetch", study, "--folder", office.folder, "--out", target)
+    assert office.run(*words).exit_code == 0
+    result = Result.from_json(target)
+    assert result.settings["sites"] == sorted((*NAMES, "up"))
+    own = len(up.with_name("rows.csv").read_text().splitlines()) - 1
+    assert result.n_rows == len(files.rows) + own
+
+
+def test_nothing_is_left_of_a_node(office: Office) -> None:
+    """Not of one that leaves, nor of one that is killed, nor of a killed command."""
+    for name in ("north", "south", "west"):
+        wait_for(lambda name=name: "fork_server" in office.processes(name))
+    assert office.joined["north"].interrupt() == 0
+    assert office.processes("north") == {}
+    kill_process(office.processes("south")["client_train"])
+    assert office.joined["south"].end() == 1
+    assert office.processes("south") == {}
+    office.kill("west")
+    wait_for(lambda: office.processes("west") == {})

@@ -1,15 +1,22 @@
 """A study between real processes over TLS gives the result of one process."""
 
 import json
+import re
 import shutil
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
 from tests.e2e.databases import Sources, sources_of_all_kinds
 from tests.e2e.holding import PATIENCE, Command
+from tests.e2e.hosts import Process
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger
@@ -94,6 +101,58 @@ def asked(folder: Path) -> list[str]:
     return [json.loads(line)["name"] for line in lines]
 
 
+@contextmanager
+def watching(nodes: Loopback, folder: Path) -> Iterator[list[dict[str, Any]]]:
+    """Watch the study by 'fedsdr study watch', as a browser does."""
+    words = ("study", "watch", nodes.study_file, "--folder", nodes.folder)
+    log = folder / "watch.log"
+    command = Process([], [*map(str, words), "--no-browser"], log)
+    command.wait_for("End it with Ctrl-C.")
+    (address,) = re.findall(r"http://\S+/", command.said())
+    seen: list[dict[str, Any]] = []
+    over = threading.Event()
+
+    def ask(name: str) -> str:
+        with urlopen(address + name, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def follow() -> None:
+        while not over.wait(0.05):
+            seen.append(json.loads(ask("state")))
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        yield seen
+        over.set()
+        thread.join()
+        seen.append(json.loads(ask("state")))
+        assert "What was found" in ask("report")
+        assert command.interrupt() == 0, command.said()
+    finally:
+        over.set()
+        command.process.kill()
+        command.process.wait()
+
+
+def check_watched(seen: list[dict[str, Any]]) -> None:
+    """Check that the page said in time what went on, and the result at the end."""
+    states = [one["state"] for one in seen]
+    assert [state for state, _ in groupby(states)] == [
+        "not begun",
+        "running",
+        "finished",
+    ]
+    running = [one for one in seen if one["state"] == "running"]
+    assert any("awaited" in one["headline"] for one in running)
+    assert any(len(one["panels"]["sums"]) == 1 for one in running)
+    last = seen[-1]
+    assert {row["state"] for row in last["panels"]["sums"]} == {"opened"}
+    assert last["panels"]["trouble"] == []
+    assert [row["variable"] for row in last["panels"]["result"]]
+    assert last["report"]
+
+
 def test_study_equals_that_in_one_process(
     nodes: Loopback, files: Files, sources: Sources
 ) -> None:
@@ -103,9 +162,11 @@ def test_study_equals_that_in_one_process(
     alone = files.root / "alone"
     expected = conduct(files.study_file, InProcess(parties), alone)
 
-    status = run(nodes)
+    with watching(nodes, files.root) as seen:
+        status = run(nodes)
 
     assert status.is_complete
+    check_watched(seen)
     result = Result.from_json(nodes.state / "result.json")
     assert result.selected == expected.selected
     assert subspace_distance(result.directions, expected.directions) < 1e-8

@@ -8,6 +8,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.inference.split_testing import split_p_values
 from fedsdr.method import Fdr, Method, Variables
 from fedsdr.questions import ask_sites
+from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.run import gather
 from fedsdr.simulate import make_setting
@@ -134,10 +135,29 @@ def test_more_columns_than_rows(data):
     assert (sure.q_values[:20][data.support] < 0.05).all()
 
 
-def test_a_study_says_that_it_does_not_test(data):
-    model = FedSSIR(select="tested", protocol="secure")
-    with pytest.raises(InputError, match="added in one process only"):
-        model.fit(data.X, data.y, sites=data.sites)
+def test_masks_change_no_test(data, tested):
+    model = FedSSIR(select="tested", protocol="secure", random_state=0)
+    masked = model.fit(data.X, data.y, sites=data.sites).result_.certainty
+    np.testing.assert_allclose(
+        masked.p_values, tested.certainty.p_values, rtol=1e-10, atol=1e-10
+    )
+
+
+def test_rows_in_batches_are_tested_alike(data):
+    names = tuple(f"x{j}" for j in range(20))
+    memory, batches = {}, {}
+    for site in range(3):
+        X, y = data.X[data.sites == site], data.y[data.sites == site]
+        memory[site] = MemoryRows(X, y, np.random.default_rng(site))
+
+        def read(X=X, y=y):
+            for start in range(0, len(y), 50):
+                yield X[start : start + 50], y[start : start + 50]
+
+        batches[site] = StreamedRows(read, np.random.default_rng(site))
+    np.testing.assert_allclose(
+        _p_values(batches, names), _p_values(memory, names), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize(

@@ -43,3 +43,18 @@ def test_ties_are_broken_by_the_draw_and_not_by_the_order_of_rows():
     first, second = _halves(y, seed=0)[0], _halves(y, seed=1)[0]
     assert (first != second).any()
     np.testing.assert_array_equal(first, _halves(y, seed=0)[0])
+
+
+def test_rows_of_one_subject_stay_together():
+    rng = np.random.default_rng(2)
+    subjects = rng.permutation(np.repeat(np.arange(40), 3))
+    y = np.round(rng.normal(size=120), 1)
+
+    def shuffled(n, use):
+        return np.random.default_rng([0, *use.encode()]).permutation(n)
+
+    halves = deal_halves(y, 4, shuffled, subjects)
+    for half in halves:
+        inside = np.bincount(subjects, half)
+        assert set(inside.tolist()) == {0.0, 3.0}
+        assert (inside > 0).sum() == 20

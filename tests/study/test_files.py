@@ -104,7 +104,10 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
         ({"name": 3}, "name: must be text, in quotes"),
         ({"protocol": "sums"}, "protocol: must be 'secure'"),
         ({"timeout": -1}, "timeout: must be greater than 0"),
-        ({"missing": "guess"}, "missing: must be 'refuse', 'drop' or 'mean'"),
+        (
+            {"missing": "guess"},
+            "missing: must be 'refuse', 'drop', 'mean' or 'mean or drop'",
+        ),
         ({"columns": {}}, "columns: "),
         ({"model": {"penalty": "lasso"}}, "model.penalty: must be 'universal', "),
         ({"model": {"n_directions": 0}}, "model.n_directions: must be 'auto', 'bic'"),

@@ -56,7 +56,23 @@ def fill_database(path: Path, rng: np.random.Generator) -> pd.DataFrame:
     condition["condition_concept_id"] = 201826
     drug = pd.DataFrame({"person_id": np.repeat(treated, 2), "days_supply": 30})
     drug["drug_concept_id"] = 1545958
+    answers = pd.DataFrame({"person_id": np.repeat(people, 2)})
+    answers["observation_concept_id"] = 4275495
+    answers["value_as_concept_id"] = np.tile([1, 2], N_PEOPLE)
+    answers["observation_date"] = np.tile(["2024-01-01", "2024-02-01"], N_PEOPLE)
+    answers["observation_id"] = range(len(answers))
+    done = pd.DataFrame({"person_id": [3, 3, 5], "procedure_concept_id": 4336464})
+    stays = pd.DataFrame({"person_id": [7, 7, 8, 9], "visit_concept_id": 9201})
+    stays["visit_start_date"] = ["2024-01-01", "2024-12-31", "2023-12-31", "2024-05-05"]
+    others = {
+        "observation": answers,
+        "procedure_occurrence": done,
+        "visit_occurrence": stays,
+        "death": pd.DataFrame({"person_id": [11, 12]}),
+    }
     with closing(sqlite3.connect(path)) as connection:
+        for name, table in others.items():
+            table.to_sql(name, connection, index=False)
         person.to_sql("person", connection, index=False)
         measurement.to_sql("measurement", connection, index=False)
         condition.to_sql("condition_occurrence", connection, index=False)
@@ -109,12 +125,18 @@ def test_each_query_of_the_page_runs(files: Files, rng: np.random.Generator) -> 
     path = files.root / "north" / "omop.db"
     expected = fill_database(path, rng)
     queries = blocks("sql")
-    assert len(queries) == 4
+    assert len(queries) == 8
     whole = read_site(files.site_file("north")).data["query"]
     with closing(sqlite3.connect(path)) as connection:
         tables = [pd.read_sql(one, connection) for one in queries]
         together = pd.read_sql(whole, connection)
-    assert [len(one) for one in tables] == [N_PEOPLE, N_PEOPLE, 30, 23]
+    assert [len(one) for one in tables[:4]] == [N_PEOPLE, N_PEOPLE, 30, 23]
+    smoking, bypass, stays, died = tables[4:]
+    assert len(smoking) == N_PEOPLE
+    assert set(smoking["smoking"]) == {2}
+    assert set(bypass["person_id"]) == {3, 5}
+    assert dict(zip(stays["person_id"], stays["stays"], strict=True)) == {7: 2, 9: 1}
+    assert set(died["person_id"]) == {11, 12}
     assert together["person_id"].is_unique
     together = together.set_index("person_id").sort_index()
     for name in ("systolic", "hba1c", "diabetes", "statin_days"):

@@ -32,7 +32,7 @@ def test_no_steward_writes_a_program(tmp_path) -> None:
             "type": "number",
             "range": ends,
             "missing_codes": ["?"],
-            "missing": "mean",
+            "missing": "mean or drop",
         }
         for name, ends in RANGES.items()
     }
@@ -54,18 +54,24 @@ def test_no_steward_writes_a_program(tmp_path) -> None:
         shutil.copy(source / file, tmp_path / name)
         data = {"kind": "csv", "path": file, "separator": ",", "names": NAMES}
         write_toml(tmp_path / name / "study.toml", study)
-        # One hospital has a single gap in two columns, which the usual rule protects.
-        site = {"name": name, "data": data, "policy": {"min_level_rows": 1}}
+        # Hospitals with a single gap leave that patient out: no rule is weakened.
+        site = {"name": name, "data": data}
         write_toml(tmp_path / name / "site.toml", site)
     sites = [tmp_path / name / "site.toml" for name in HOSPITALS]
     with pytest.warns(UserWarning, match=r".*"):
         found = rehearse(tmp_path / "va" / "study.toml", sites)
     published = datasets.load_heart_disease()
     X = published.X[list(RANGES)]
+    gaps = X.isna().groupby(published.sites.to_numpy()).transform("sum")
+    kept = ~(X.isna() & (gaps < 3)).any(axis=1)
+    assert (~kept).sum() == 2
+    X = X[kept]
     with pytest.warns(UserWarning, match=r".*"):
         expected = FedSSIR().fit(
-            X.fillna(X.mean()), np.asarray(published.y), sites=published.sites
+            X.fillna(X.mean()),
+            np.asarray(published.y)[kept],
+            sites=published.sites[kept],
         )
-    assert found.n_rows == 920
+    assert found.n_rows == 918
     assert found.selected == tuple(X.columns[expected.support_])
     assert subspace_distance(found.directions, expected.directions_) < 1e-6

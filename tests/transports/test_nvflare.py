@@ -27,7 +27,7 @@ from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.wire import decode, encode
-from fedsdr.transports.nvflare import envelope
+from fedsdr.transports.nvflare import envelope, reachability
 from fedsdr.transports.nvflare.executor import SiteExecutor
 from fedsdr.transports.nvflare.flare_exchange import AbortedError, TaskExchange
 from fedsdr.transports.nvflare.jobs import write_job
@@ -194,6 +194,7 @@ class Engine:
 
     def __init__(self, unreachable: tuple[str, ...], folder: Path = Path()) -> None:
         self.unreachable = unreachable
+        self.mute: tuple[str, ...] = ()
         self.folder = folder
 
     def get_clients(self) -> list[Any]:
@@ -217,13 +218,13 @@ class Engine:
 
     def broadcast_request(self, targets: list[str], **options: Any) -> dict[str, Any]:
         """Return replies of nodes with a connection, and errors of the others."""
-        gone = {f"node of {site}" for site in self.unreachable}
-        return {
-            node: make_cell_reply(
-                CellReturnCode.COMM_ERROR if node in gone else CellReturnCode.OK
-            )
-            for node in targets
-        }
+        codes = dict.fromkeys(targets, CellReturnCode.OK)
+        for sites, code in (
+            (self.mute, CellReturnCode.TIMEOUT),
+            (self.unreachable, CellReturnCode.COMM_ERROR),
+        ):
+            codes |= {f"node of {site}": code for site in sites}
+        return {node: make_cell_reply(codes[node]) for node in targets}
 
 
 def connect(
@@ -306,6 +307,35 @@ def test_a_site_with_a_connection_has_the_time_of_the_study(
     assert failures == {"south": "TIMEOUT"}
 
 
+def test_a_site_without_signs_of_life_has_left_when_its_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cut cable leaves a connection that looks well; it was called a time-out."""
+    monkeypatch.setattr(reachability, "LOOK", 0.1)
+    exchange = connect(tmp_path, Controller(silent=("north", "south")))
+    exchange._reachability._engine.mute = ("south",)
+    _, failures = exchange("double", {site: {"x": 1} for site in SITES}, 3.0)
+    assert failures == {"north": "TIMEOUT", "south": "LEFT"}
+
+
+def test_one_sign_of_life_may_be_lost() -> None:
+    engine = Engine(())
+    found = Reachability(engine, grace=60.0)
+    with found.watched(lambda: ()):
+        engine.mute = ("east",)
+        found.look(SITES)
+        assert found.mute() == set()
+        engine.mute = ()
+        found.look(SITES)
+        engine.mute = ("east",)
+        found.look(SITES)
+        assert found.mute() == set()
+        found.look(SITES)
+        assert (found.mute(), found.away()) == ({"east"}, set())
+        found.heard(["east"])
+        assert found.mute() == set()
+
+
 def test_the_time_of_a_site_begins_when_its_process_has_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,37 +356,37 @@ def test_the_time_of_a_site_begins_when_its_process_has_started(
 
 def test_connections_that_come_back_are_not_lost() -> None:
     engine = Engine(("east", "north"))
-    reachability = Reachability(engine, grace=0.0)
-    with reachability.watched(lambda: ()):
-        assert reachability.lost() == set()
-        reachability.look(SITES)
-        assert reachability.lost() == {"east", "north"}
+    found = Reachability(engine, grace=0.0)
+    with found.watched(lambda: ()):
+        assert found.lost() == set()
+        found.look(SITES)
+        assert found.lost() == {"east", "north"}
         engine.unreachable = ("north",)
-        reachability.look(SITES)
-        assert reachability.lost() == {"north"}
-        reachability.heard(["north"])
-        assert reachability.lost() == set()
-        reachability.look(("north",))
+        found.look(SITES)
+        assert found.lost() == {"north"}
+        found.heard(["north"])
+        assert found.lost() == set()
+        found.look(("north",))
     # A new wait needs a new look.
-    with reachability.watched(lambda: ()):
-        assert reachability.lost() == set()
+    with found.watched(lambda: ()):
+        assert found.lost() == set()
 
 
 def test_a_node_that_was_started_again_is_lost_for_the_job(tmp_path: Path) -> None:
     tokens = {site: f"first of {site}" for site in SITES}
     write_registrations(tmp_path, tokens)
     registered = partial(read_registrations, tmp_path)
-    reachability = Reachability(Engine(()), 60.0, registered)
-    with reachability.watched(lambda: ()):
-        reachability.look(SITES)
-        assert reachability.lost() == set()
+    found = Reachability(Engine(()), 60.0, registered)
+    with found.watched(lambda: ()):
+        found.look(SITES)
+        assert found.lost() == set()
         # A node that has left may come back with the same registration.
         write_registrations(tmp_path, {s: t for s, t in tokens.items() if s != "east"})
-        reachability.look(SITES)
-        assert reachability.lost() == set()
+        found.look(SITES)
+        assert found.lost() == set()
         write_registrations(tmp_path, {**tokens, "east": "second of east"})
-        reachability.look(SITES)
-        assert reachability.lost() == {"east"}
+        found.look(SITES)
+        assert found.lost() == {"east"}
     assert "first of" not in (tmp_path / "registered.json").read_text()
 
 
@@ -424,7 +454,7 @@ def test_server_keeps_its_jobs_where_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"sites": ("east", "a b")}, "'a b' cannot be the name"),
+        ({"sites": ("east", "a/b")}, "'a/b' cannot be the name"),
         ({"sites": ("east", "server")}, "'server' cannot be the name"),
         ({"sites": ("east", "east")}, "same name"),
         ({"sites": ()}, "no sites"),

@@ -15,10 +15,16 @@ pytest.importorskip(
 
 from fedsdr.exceptions import InputError
 from fedsdr.secure_sum import Identity
+from fedsdr.spoken import is_name
 from fedsdr.transports.nvflare.admission import is_admitted, read_admitted
 from fedsdr.transports.nvflare.enrolment import revoke, sign_request
 from fedsdr.transports.nvflare.kits import PERMISSIONS
 from fedsdr.transports.nvflare.launch import launch_server, launch_site
+from fedsdr.transports.nvflare.node_names import (
+    in_names_of_sites,
+    node_name,
+    sites_of_nodes,
+)
 from fedsdr.transports.nvflare.node_settings import EXECUTOR
 from fedsdr.transports.nvflare.provision import Network, provision
 from fedsdr.transports.nvflare.site_kit import SiteKit, _load, read_kit
@@ -31,12 +37,12 @@ SITES = ("east", "north", "south")
 class Enrolled:
     """A coordinator, and sites whose requests it has signed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, sites: tuple[str, ...] = SITES) -> None:
         self.root = root
-        self.identities = {name: Identity.generate() for name in SITES}
+        self.identities = {name: Identity.generate() for name in sites}
         self.roster = {name: own.public for name, own in self.identities.items()}
-        self.kits = provision(Network("Study", SITES), root / "kits")
-        for name in SITES:
+        self.kits = provision(Network("Study", sites), root / "kits")
+        for name in sites:
             (root / name).mkdir()
             self.sign(name)
 
@@ -56,6 +62,34 @@ class Enrolled:
 @pytest.fixture
 def enrolled(tmp_path: Path) -> Enrolled:
     return Enrolled(tmp_path)
+
+
+# --- names ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Zürich", "東京", "St. Mary's", "x" * 62 + "é"])
+def test_nodes_have_names_that_nvflare_takes(name: str) -> None:
+    found = node_name(name)
+    assert is_name(found)
+    assert found == node_name(name) != node_name(f"{name}2")
+    assert sites_of_nodes([name, "north"]) == {found: name, "north": "north"}
+    assert in_names_of_sites(f"{found}: no", {found: name}) == f"{name}: no"
+
+
+def test_two_sites_never_have_the_same_node() -> None:
+    with pytest.raises(InputError, match="have the same name"):
+        Network("Study", ("Zürich", node_name("Zürich"), "north"))
+
+
+def test_a_site_with_any_letters_is_enrolled(tmp_path: Path) -> None:
+    here = Enrolled(tmp_path, ("Zürich", "St. Mary's", "東京"))
+    for name in here.roster:
+        kit = read_kit(here.kits.site(name))
+        assert kit.site == name
+        assert f"uid={node_name(name)}" in here.launch(name).command
+        certificate = _load(kit.certificate)
+        assert is_admitted(here.kits.server, node_name(name), certificate)
+        assert not is_admitted(here.kits.server, node_name("north"), certificate)
 
 
 def test_a_node_runs_installed_programs_with_our_settings(enrolled: Enrolled) -> None:

@@ -1,13 +1,16 @@
 """``fedsdr site request``: make a TLS key, and ask the coordinator to certify it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedsdr.cli.nodes import SiteArgument, running_nodes
 from fedsdr.cli.screen import Screen
 from fedsdr.files import explained
+
+if TYPE_CHECKING:
+    from fedsdr.study import SiteFile
 
 
 def request(
@@ -32,17 +35,29 @@ def request(
     """
     screen = Screen()
     with running_nodes(screen):
-        from fedsdr.secure_sum import Identity
         from fedsdr.study import read_site
-        from fedsdr.transports.nvflare.site_request import make_request
 
         site = read_site(file)
-        identity = Identity.load(site.at(site.identity))
-        key = site.at(site.tls)
         target = out or site.at(f"{site.name}.request")
-        with explained(f"cannot write {target} or {key}"):
-            made = make_request(site.name, identity, key, renew=renew)
-            made.write(target)
+        write_request(site, target, renew=renew)
+    show_request(screen, site, target)
+
+
+def write_request(site: "SiteFile", target: Path, *, renew: bool = False) -> None:
+    """Write a site's request for a certificate, and its TLS key if there is none."""
+    from fedsdr.secure_sum import Identity
+    from fedsdr.transports.nvflare.site_request import make_request
+
+    identity = Identity.load(site.at(site.identity))
+    key = site.at(site.tls)
+    with explained(f"cannot write {target} or {key}"):
+        made = make_request(site.name, identity, key, renew=renew)
+        made.write(target)
+
+
+def show_request(screen: Screen, site: "SiteFile", target: Path) -> None:
+    """Say what to do with a request."""
+    key = site.at(site.tls)
     screen.say(f"Wrote {target}, for the key in {key}, which stays here. Send the")
     screen.say("request to the coordinator. With the kit that comes back:")
-    screen.say(f"    fedsdr site join {file} KIT")
+    screen.say(f"    fedsdr site join {site.file.name} KIT")

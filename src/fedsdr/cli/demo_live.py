@@ -17,18 +17,6 @@ from fedsdr.cli.screen import Screen
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.whole_study import View
 
-#: Actions of the sites in each round.
-ROUNDS = {
-    "secure.agree": "agree on the study",
-    "secure.keys": "show their keys",
-    "secure.shares": "share secrets with each other",
-    "secure.verify": "check each other's shares",
-    "secure.masked": "send their sums under masks",
-    "secure.confirm": "confirm who takes part",
-    "secure.unmask": "open the masks of the sum",
-    "secure.result": "receive the result",
-}
-
 STAGES = {
     "preparing": "making certificates",
     "starting": "starting the processes",
@@ -98,6 +86,8 @@ def headline(view: "View") -> str:
 
 def name_round(number: int, message: str) -> str:
     """Describe what sites do in a round."""
+    from fedsdr.transports.nvflare.study_view import ROUNDS
+
     what = ROUNDS.get(message, message)
     return f"round {number} of {len(ROUNDS)}, sites {what}"
 

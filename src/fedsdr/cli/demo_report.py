@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from fedsdr.cli import tables
-from fedsdr.cli.demo_live import ROUNDS, size
+from fedsdr.cli.demo_live import size
 from fedsdr.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ def count_left(left: int) -> str:
 
 
 def _rounds(report: Report) -> Table:
+    from fedsdr.transports.nvflare.study_view import ROUNDS
+
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("round", justify="right")
     table.add_column("sites ...", no_wrap=True)

@@ -31,6 +31,8 @@ def fit(
         ),
     ] = None,
     site_column: told.SiteColumn = None,
+    weights: told.Weights = None,
+    groups: told.Groups = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -156,6 +158,7 @@ def fit(
     screen = Screen(quiet=json or quiet)
     settings = {**read_method(given), "random_state": seed}
     guesses = told.read_guess_options(missing, categorical, log, na)
+    marks = told.read_marks(weights, groups, evaluate)
     with screen.polite():
         check_writable(out)
         check_writable(model)
@@ -164,9 +167,10 @@ def fit(
         agreed = None if schema is None else read_schema(schema)
         if agreed is not None and missing is not None:
             agreed = replace(agreed, missing=missing)
-        roles = (target, site_column, split_names(columns), split_names(drop) or ())
+        taken = dict.fromkeys([*(split_names(drop) or ()), *marks.values()])
+        roles = (target, site_column, split_names(columns), tuple(taken))
         options = told.read_file_options(written, site_column, agreed)
-        table, used = _read(screen, files, options, roles, guesses, agreed)
+        table, used = _read(screen, files, options, (roles, marks), guesses, agreed)
         with screen.stage("Fitting") as stage:
             result = _estimate(table, settings, used)
             stage.done = "Chose the dimension and the penalty, fitted, certified"
@@ -201,15 +205,16 @@ def _read(
         from fedsdr.preparation.loading import load_files
 
         loaded = load_files(files, options)
-        schema, reasons = decide(loaded, roles, guesses, agreed)
-        table = build_table(loaded, schema)
+        schema, reasons = decide(loaded, roles[0], guesses, agreed)
+        table = build_table(loaded, schema, roles[1])
         width = table.X.shape[1]
         stage.done = f"Read {len(loaded.frame)} rows of {width} variables from {label}"
         if loaded.unnamed:
             stage.done += f", without {loaded.unnamed} column(s) that have no name"
     for remark in loaded.remarks:
         screen.remark(remark)
-    gaps = count_gaps(loaded.frame, schema.columns)
+    # All columns are prepared again for this.
+    gaps = {} if screen.quiet else count_gaps(loaded.frame, schema.columns)
     column_table.show_columns(screen, schema, reasons, gaps)
     column_table.show_rows(screen, table)
     return table, schema
@@ -247,14 +252,16 @@ def _estimate(
     from fedsdr import FedSSIR
     from fedsdr.summaries.safe_bins import bin_rows
 
-    found = FedSSIR(**settings).fit(table.X, table.y, sites=table.sites).result_
+    fitted = FedSSIR(**settings)
+    found = fitted.fit(table.X, table.y, sites=table.sites, **table.marks).result_
     kept = {**found.settings, "preparation": schema.table()}
     if table.filled:
         # Gaps were filled with the mean of the column, which that did not change.
         means = {name: float(table.X[name].mean()) for name in table.filled}
         kept["filled_with"] = means
     if not found.found_nothing:
-        # Sums without small cells, so that the file can be shown like the result.
+        # Sums without small cells, so that the file can be shown like the result: rows
+        # count once here, a weight must not make a cell large.
         classes = found.settings["response_type"] == "classes"
         bins = bin_rows(found.place(table.X), table.y, table.sites, classes=classes)
         kept["curves"] = [one.table() for one in bins]

@@ -63,7 +63,7 @@ def write_new_model(
     classes = _holds_classes(table)
     with screen.stage("Fitting the model") as stage:
         fitted = our_model(FedSSIR(**settings), classes=classes)
-        fitted.fit(table.X, table.y, sites=table.sites)
+        fitted.fit(table.X, table.y, sites=table.sites, **table.marks)
         found = fitted.model_
         free = found.freedom - 1
         stage.done = (

@@ -30,28 +30,39 @@ def keygen(
     file beside it that ends in .pub, goes into the study's roster.
     """
     screen = Screen(quiet=json)
-    half = out.with_suffix(".pub")
     with screen.polite():
         require("secure", "making a key")
-        from fedsdr.secure_sum import Identity
-
         check_name(site, "--site")
-        check_writable(out)
-        if half == out or half.exists():
-            raise InputError(
-                f"{half} is the file of the public key: name another file with "
-                "--out, not ending in .pub"
-            )
-        identity = Identity.generate()
-        identity.save(out)
-        public = identity.public.hex()
-        line = f'{as_toml_key(site)} = "{public}"'
-        write_new(half, f"{line}\n")
+        public = make_key(site, out)
     if json:
         found = {"file": str(out), "site": site, "public": public}
-        found["words"] = key_words(public)
-        typer.echo(json_format.dumps({**found, "public_file": str(half)}))
+        found |= {"words": key_words(public), "public_file": str(_public_file(out))}
+        typer.echo(json_format.dumps(found))
         return
+    show_key(screen, site, out, public)
+
+
+def make_key(site: str, out: Path) -> str:
+    """Write a new key and its public half, which is returned in hexadecimal."""
+    from fedsdr.secure_sum import Identity
+
+    half = _public_file(out)
+    check_writable(out)
+    if half == out or half.exists():
+        raise InputError(
+            f"{half} is the file of the public key: name another file with "
+            "--out, not ending in .pub"
+        )
+    identity = Identity.generate()
+    identity.save(out)
+    public = identity.public.hex()
+    write_new(half, f"{_line(site, public)}\n")
+    return public
+
+
+def show_key(screen: Screen, site: str, out: Path, public: str) -> None:
+    """Say what to do with a new key."""
+    half = _public_file(out)
     screen.say(f"Wrote {out}. Keep it here, and to yourself.")
     screen.say("Other stewards will ask you for the public key in words:")
     screen.say(f"    {key_words(public)}")
@@ -59,4 +70,12 @@ def keygen(
         f"Wrote {half}. Send it, or the line in it, to the coordinator, in a way"
     )
     screen.say("that you both trust:")
-    screen.say(f"    {line}")
+    screen.say(f"    {_line(site, public)}")
+
+
+def _public_file(out: Path) -> Path:
+    return out.with_suffix(".pub")
+
+
+def _line(site: str, public: str) -> str:
+    return f'{as_toml_key(site)} = "{public}"'

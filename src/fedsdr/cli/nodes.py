@@ -13,7 +13,7 @@ import typer
 from fedsdr.cli.screen import FAILED, Screen
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.files import explained, locked, write_atomically
+from fedsdr.files import explained, is_locked, locked, write_atomically
 
 if TYPE_CHECKING:
     from fedsdr.transports.nvflare.progress import Snapshot
@@ -98,15 +98,24 @@ class Place:
             lock.write(sites.encode("ascii"))
             yield
 
+    @contextmanager
+    def ordering(self) -> Iterator[None]:
+        """Keep a second submit away while one orders a study and waits for it."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder / "ordering", wait=False))
+            except BlockingIOError:
+                raise InputError(
+                    f"another submit or resume of {self.folder} is at work: wait until "
+                    f"it has ended, or see {self.command('attach')}"
+                ) from None
+            yield
+
     def served(self) -> str | None:
         """Return the digest of the sites that the node was started for, if it runs."""
-        try:
-            with locked(self._serving, exclusive=False, wait=False):
-                return None
-        except FileNotFoundError:
+        if not is_locked(self._serving):
             return None
-        except BlockingIOError:
-            return self._serving.read_text(encoding="ascii")
+        return self._serving.read_text(encoding="ascii")
 
     @property
     def _serving(self) -> Path:

@@ -19,7 +19,7 @@ from fedsdr.spoken import (
     LONGEST,
     escaped,
     in_words,
-    is_name,
+    is_site_name,
     nearest_name,
     one_line,
 )
@@ -212,14 +212,14 @@ def write_new(path: Path, text: str) -> None:
 
 
 def check_name(name: str, option: str) -> None:
-    """Refuse a name that no study can use, before it is written anywhere."""
-    if is_name(name):
+    """Refuse a name that no site can have, before it is written anywhere."""
+    if is_site_name(name):
         return
     near = nearest_name(name)
     hint = f", such as {near}" if near else ""
     raise InputError(
-        f"{option}: '{name}' cannot be the name of a site or a study: use at most "
-        f"{LONGEST} letters from a to z, digits, - and _{hint}"
+        f"{option}: '{name}' cannot be the name of a site: use at most {LONGEST} "
+        f"letters, digits and blanks{hint}"
     )
 
 

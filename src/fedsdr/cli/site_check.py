@@ -10,10 +10,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fedsdr.cli import tables
 from fedsdr.cli.nodes import SiteArgument
 from fedsdr.cli.screen import FAILED, Screen
+from fedsdr.cli.site_peers import partners_table
+from fedsdr.cli.study_facts import describe_study, study_facts
 from fedsdr.extras import require
-from fedsdr.spoken import one_line
+from fedsdr.spoken import key_words, one_line
 
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
@@ -28,14 +31,24 @@ SHOWN = 20
 def check(
     *,
     file: SiteArgument,
+    study: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[STUDY.toml]",
+            help="Study file from the coordinator; the one that the site file names if "
+            "not given.",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and only that.")
     ] = False,
 ) -> None:
     """Check a site before a study: nothing leaves, nothing is written.
 
-    Compares the data with the study, checks every rule, and lists what would leave.
-    The exit code is 0 if the site could take part, 1 if it would refuse, and 2 if a
+    Says what the study computes and who sees what, compares the data with it, checks
+    every rule, and lists partners and what would leave. The exit code is 0 if the site
+    could take part, once new partners are accepted, 1 if it would refuse, and 2 if a
     file is wrong.
     """
     screen = Screen(quiet=json)
@@ -44,13 +57,13 @@ def check(
         with screen.stage(f"Reading {file.name}") as stage:
             from fedsdr.study.dry_run import dry_run
 
-            run = dry_run(file)
+            run = dry_run(file, study)
             stage.done = f"Read {run.profile.n_rows} rows"
         found = _describe(run)
     if json:
         typer.echo(json_format.dumps(found))
     else:
-        _show(screen, run, found, file)
+        _show(screen, run, found, file, study)
     if not run.ready:
         raise typer.Exit(FAILED)
 
@@ -82,6 +95,11 @@ def _describe(run: "DryRun") -> dict[str, Any]:
             }
             for name, counts in profile.counts.items()
         },
+        "partners": [
+            {"name": one.name, "key": one.key, "standing": one.standing}
+            for one in run.partners
+        ],
+        "differences": list(run.differences),
         "problems": list(run.problems),
         "rules": None
         if run.violations is None
@@ -108,9 +126,19 @@ def show_study(screen: Screen, site: str, study: "StudyFile") -> None:
     screen.show_digest("digest", study.digest)
 
 
-def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> None:
-    rows, shown = found["rows"], shlex.quote(str(file))
+def _show(
+    screen: Screen,
+    run: "DryRun",
+    found: dict[str, Any],
+    file: Path,
+    study: Path | None,
+) -> None:
+    rows = found["rows"]
     show_study(screen, found["site"], run.study)
+    n_sites = len(run.study.sites.roster)
+    about = study_facts(describe_study(run.study, max(1, rows["used"]) * n_sites))
+    # Name and purpose are in the first line.
+    screen.out.print(tables.facts(about[2:]))
     screen.say(
         f"{rows['read']} rows, {rows['dropped']} dropped for missing values, "
         f"{rows['used']} used"
@@ -128,6 +156,8 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         screen.out.print(_levels(run.levels))
     for problem in found["problems"]:
         screen.complain(problem)
+    for line in run.differences:
+        screen.say(line)
     if found["rules"] is not None:
         screen.out.print(_rules(found["rules"]))
     if found["ready"]:
@@ -136,16 +166,24 @@ def _show(screen: Screen, run: "DryRun", found: dict[str, Any], file: Path) -> N
         extent = f"with one profile, of at most {most}" if most else "in all"
         screen.say(f"What would leave, {total} bytes {extent}:")
         screen.out.print(_leaves(found["leaves"]))
-        screen.say("The site could take part; nothing has left it. If the digest is")
-        screen.say("that of the other sites, ask for a certificate, and join with the")
-        screen.say("kit that the coordinator sends back:")
-        screen.say(f"    fedsdr site request {shown}")
-        screen.say(f"    fedsdr site join {shown} KIT")
-        screen.say("To see later what has left:")
-        screen.say(f"    fedsdr site ledger show {shown}")
+        _show_next(screen, run, file, study)
     else:
+        shown = shlex.join(map(str, (file, *(() if study is None else (study,)))))
         screen.say(f"The site would refuse. Correct the problems above, or {file}, and")
         screen.say(f"check again: fedsdr site check {shown}")
+
+
+def _show_next(screen: Screen, run: "DryRun", file: Path, study: Path | None) -> None:
+    """Show the partners to compare, and the commands that follow."""
+    shown = shlex.quote(str(file))
+    asked = shlex.quote(str(study or file.parent / run.site.study))
+    screen.out.print(partners_table(run.partners))
+    own = run.study.sites.roster[run.site.name]
+    screen.say(f"This site, {run.site.name}, is {key_words(own)}")
+    screen.say("The site could take part; nothing has left it. If the digest is that")
+    screen.say("of the other stewards, and they read these words of their keys to you:")
+    more = " --partners" if run.undecided else ""
+    screen.say(f"    fedsdr site accept {shown} {asked}{more}")
 
 
 def _columns(columns: dict[str, dict[str, Any]]) -> Table:

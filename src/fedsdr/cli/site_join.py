@@ -12,6 +12,7 @@ from fedsdr.cli.site_check import show_study
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
+    from fedsdr.study.site_news import SiteNews
     from fedsdr.transports.nvflare.processes import Node, Nodes
 
 # Seconds between two checks, and before a coordinator that does not answer is reported.
@@ -32,13 +33,15 @@ def join(
     """Run the site's node until it is stopped with Ctrl-C.
 
     The site connects to the coordinator and answers what its rules allow; nobody
-    connects to the site. The exit code is 1 if the node ends by itself, and 2 if files
-    do not fit together.
+    connects to the site. A line says what leaves, what is refused with which code, and
+    that the result has come. The exit code is 1 if the node ends by itself, and 2 if
+    files do not fit together.
     """
     screen = Screen()
     with running_nodes(screen):
         from fedsdr.secure_sum import Identity
         from fedsdr.study import read_site
+        from fedsdr.study.site_news import SiteNews
         from fedsdr.study.study_site import check_identity
         from fedsdr.transports.nvflare.launch import launch_site
         from fedsdr.transports.nvflare.node_settings import SITE_FILE
@@ -64,12 +67,13 @@ def join(
                 launch = launch_site(found, site.at(site.tls), node)
                 variables = {SITE_FILE: str(file.resolve())}
                 nodes.start(launch, variables, log=node / "node.log")
-                _wait(screen, nodes, _Doubts(node, found.host, found.port))
+                doubts = _Doubts(node, found.host, found.port)
+                _wait(screen, nodes, doubts, SiteNews(site))
         except KeyboardInterrupt:
             screen.say("The site has left.")
 
 
-def _wait(screen: Screen, nodes: "Nodes", doubts: "_Doubts") -> None:
+def _wait(screen: Screen, nodes: "Nodes", doubts: "_Doubts", news: "SiteNews") -> None:
     where = "{}:{}".format(*doubts.address)
     node = nodes.running[0]
     joined = False
@@ -79,6 +83,8 @@ def _wait(screen: Screen, nodes: "Nodes", doubts: "_Doubts") -> None:
             joined = True
             screen.say(f"Joined {where}. Stay until the result is here; leave")
             screen.say("with Ctrl-C.")
+        for line in news.look():
+            screen.say(f"{time.strftime('%H:%M:%S')} {line}")
         if not joined and (doubt := doubts.look(node)):
             screen.complain(f"{where} {doubt}; still trying, see {node.log}")
         time.sleep(LOOK)

@@ -147,6 +147,8 @@ def show(
         typer.echo(json_format.dumps([entry.to_mapping() for entry in entries]))
     else:
         _show_entries(screen, entries)
+        if entries:
+            _show_status(screen, status, json=False)
 
 
 @ledger_app.command()
@@ -303,7 +305,10 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
     for name in ("time (UTC)", "stage", "study", "statistic"):
         table.add_column(name, no_wrap=True)
     table.add_column("sites", overflow="fold")
-    table.add_column("values", justify="right", no_wrap=True)
+    # Entries of earlier versions do not have the number of rows.
+    counted = any(entry.rows for entry in entries)
+    for name in ("values", "rows")[: 1 + counted]:
+        table.add_column(name, justify="right", no_wrap=True)
     for entry in entries:
         cells = (
             entry.time.replace("T", " ").removesuffix("+00:00"),
@@ -312,6 +317,7 @@ def _show_entries(screen: Screen, entries: "Sequence[Entry]") -> None:
             entry.statistic,
             ", ".join(entry.sites),
             str(entry.n_values),
+            *((str(entry.rows or ""),) if counted else ()),
         )
         # Names come from other parties and may look like markup.
         table.add_row(*map(Text, cells))

@@ -14,6 +14,8 @@ from fedsdr.extras import require
 from fedsdr.spoken import key_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsdr.study.stewardship import Partner
 
 peers_app = typer.Typer(no_args_is_help=True)
@@ -53,7 +55,7 @@ def show(*, file: SiteArgument, json: JsonOption = False) -> None:
         ]
         typer.echo(json_format.dumps(found))
         return
-    screen.out.print(_table(partners))
+    screen.out.print(partners_table(partners))
     screen.say(f"This site, {site.name}, is {key_words(own)}")
     if any(one.standing != "accepted" for one in partners):
         screen.say("Compare the words with the steward of each site, not with the")
@@ -112,7 +114,8 @@ def revoke(
         screen.say(f"{name} is no longer accepted with the key {key_words(key)}")
 
 
-def _table(partners: "list[Partner]") -> Table:
+def partners_table(partners: "Sequence[Partner]") -> Table:
+    """List partners, what was decided about them, and their keys in words."""
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("partner", "", "key in words"):
         table.add_column(title, overflow="fold")

@@ -21,7 +21,7 @@ from fedsdr.cli.study_endings import CODES
 from fedsdr.extras import require
 
 if TYPE_CHECKING:
-    from fedsdr.transports.nvflare.progress import Snapshot
+    from fedsdr.transports.nvflare.study_view import StudyView
 
 # Seconds between two looks at the files.
 LOOK = 0.5
@@ -47,29 +47,31 @@ def attach(
         require("federation", "running nodes, here and at every site,")
         place = find_place(file, folder)
         try:
-            snapshot = _follow(screen, place, once=once or json)
+            view = _follow(screen, place, once=once or json)
         except KeyboardInterrupt:
             screen.say("The study goes on. To see it again: fedsdr study attach")
             return
+    snapshot = view.snapshot
     if json:
         typer.echo(json_format.dumps(None if snapshot is None else asdict(snapshot)))
     elif snapshot is None:
         screen.say("The study has not begun: see fedsdr study submit")
     else:
-        _show(screen, place, snapshot)
+        _show(screen, place, view)
     if snapshot is not None and snapshot.state == "failed":
         raise typer.Exit(CODES[snapshot.ending or "failed"])
 
 
-def _follow(screen: Screen, place: Place, *, once: bool) -> "Snapshot | None":
+def _follow(screen: Screen, place: Place, *, once: bool) -> "StudyView":
     """Print changes until the study is over, or look once."""
-    from fedsdr.transports.nvflare.progress import RUNNING, read_progress
+    from fedsdr.transports.nvflare.study_view import look_at_study
 
     said = ""
     while True:
-        snapshot = read_progress(place.state)
-        if once or (snapshot is not None and snapshot.state != RUNNING):
-            return snapshot
+        view = look_at_study(place.state)
+        snapshot = view.snapshot
+        if once or (snapshot is not None and not view.runs):
+            return view
         line = "The study has not begun." if snapshot is None else describe(snapshot)
         if line != said:
             said = line
@@ -77,19 +79,18 @@ def _follow(screen: Screen, place: Place, *, once: bool) -> "Snapshot | None":
         time.sleep(LOOK)
 
 
-def _show(screen: Screen, place: Place, snapshot: "Snapshot") -> None:
-    from fedsdr.transports.nvflare.whole_study import read_rounds
-
-    for one in read_rounds(place.state)[-5:]:
+def _show(screen: Screen, place: Place, view: "StudyView") -> None:
+    for one in view.rounds[-5:]:
         screen.say(f"    {one.message}: {one.answered} answered in {one.seconds:.1f} s")
-    waiting = [site for site, word in snapshot.sites.items() if word == "waiting"]
+    snapshot = view.snapshot
+    assert snapshot is not None
     screen.say(f"{snapshot.state}: {describe(snapshot)}")
-    if snapshot.state == "running":
-        ago = max(0.0, time.time() - snapshot.updated)
-        if waiting:
-            screen.say(f"awaited for {ago:.0f} s: {', '.join(sorted(waiting))}")
+    if view.runs:
+        if view.awaited:
+            seconds = max(view.awaited.values())
+            screen.say(f"awaited for {seconds:.0f} s: {', '.join(view.awaited)}")
         else:
-            screen.say(f"the coordinator computes, for {ago:.0f} s")
+            screen.say(f"the coordinator computes, for {view.still:.0f} s")
     elif snapshot.state == "failed":
         screen.say(f"problem: {snapshot.problem}")
     else:

@@ -2,10 +2,8 @@
 
 import csv
 import json as json_format
-from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,12 +12,10 @@ from fedsdr.cli.log_bundles import study_logs
 from fedsdr.cli.screen import Screen, check_writable, write_new
 from fedsdr.cli.study_attach import attach
 from fedsdr.cli.study_bundle import bundle
+from fedsdr.cli.study_facts import describe_study, study_facts
 from fedsdr.cli.study_simulate import simulate
+from fedsdr.cli.study_watch import watch_study
 from fedsdr.extras import require
-from fedsdr.spoken import one_line
-
-if TYPE_CHECKING:
-    from fedsdr.study import StudyFile
 
 study_app = typer.Typer(no_args_is_help=True)
 
@@ -124,7 +120,7 @@ def check(
         from fedsdr.study.templates import PURPOSE
 
         study = read_study(file)
-        found = _describe(study, rows)
+        found = describe_study(study, rows)
         if statement is not None:
             from fedsdr.study.statement import write_statement
 
@@ -149,6 +145,7 @@ study_app.command()(study_submit.resume)
 study_app.command()(study_run.void)
 study_app.command()(study_run.fetch)
 study_app.command()(attach)
+study_app.command("watch")(watch_study)
 study_app.command()(bundle)
 study_app.command("logs")(study_logs)
 
@@ -172,74 +169,11 @@ def _read_header(path: Path, target: str) -> list[str]:
     return columns
 
 
-def _describe(study: "StudyFile", n_rows: int) -> dict[str, Any]:
-    from fedsdr.study import outlook
-    from fedsdr.study.privacy_cost import describe_cost, study_cost
-
-    agreed = study.to_study()
-    leaving = outlook.leaves_site(study)
-    kinds = [column.type for column in study.columns.values()]
-    names = (*study.columns, study.target.name)
-    private: dict[str, Any] = {}
-    if study.privacy is not None:
-        cost = study_cost(study, n_rows)
-        private = {"privacy": {**study.content()["privacy"], **asdict(cost)}}
-        private["privacy_costs"] = describe_cost(cost)
-    return {
-        "name": study.name,
-        "purpose": study.purpose,
-        "digest": agreed.digest,
-        "columns": {kind: kinds.count(kind) for kind in ("number", "category")},
-        "features": list(agreed.columns),
-        "target": {"name": study.target.name, "type": study.target.type},
-        "missing": {name: study.missing_in(name) for name in names},
-        "protocol": study.protocol,
-        "sites": list(agreed.sites),
-        "minimum": agreed.agreed_threshold,
-        "timeout": study.timeout,
-        "model": study.content()["model"],
-        "sums": outlook.statistics(study),
-        "rounds": outlook.count_rounds(study),
-        "max_profiles": agreed.terms.max_profiles,
-        "bytes_from_each_site": sum(one.n_bytes for one in leaving),
-        "coordinator_sees": outlook.seen_by_coordinator(study),
-        "sites_see": outlook.seen_by_sites(study),
-        **private,
-    }
-
-
 def _show(screen: Screen, found: dict[str, Any], file: Path) -> None:
-    counts = found["columns"]
-    sums = ", ".join(f"{name} ({n} numbers)" for name, n in found["sums"].items())
-    kinds = (
-        f"{counts['number']} of numbers, {counts['category']} of categories; "
-        f"{len(found['features'])} with indicators"
-    )
-    rules = Counter(found["missing"].values())
-    # The directions decide how many there are.
-    more = f" with one profile of at most {n}" if (n := found["max_profiles"]) else ""
-    rows = [
-        ("study", found["name"]),
-        ("purpose", one_line(found["purpose"])),
-        ("columns", kinds),
-        ("target", f"{found['target']['name']} ({found['target']['type']})"),
-        ("missing", ", ".join(f"{rule} in {n}" for rule, n in rules.items())),
-        ("sites", f"{', '.join(found['sites'])}; {found['minimum']} must stay"),
-        ("sums", sums),
-        ("rounds", f"{found['rounds']}{more}"),
-        ("bytes", f"{found['bytes_from_each_site']} from each site{more}"),
-        *_listed("privacy costs", found.get("privacy_costs", [])),
-        *_listed("coordinator sees", found["coordinator_sees"]),
-        *_listed("each site sees", found["sites_see"]),
-    ]
-    screen.out.print(tables.facts(rows))
+    screen.out.print(tables.facts(study_facts(found)))
     screen.out.print()
     screen.show_digest("digest", found["digest"])
     screen.say(f"{file} can be used. Send it to all sites, where this same command has")
     screen.say("to print the same digest. To rehearse it, and to run it:")
     screen.say(f"    fedsdr study simulate {file} SITE.toml...")
     screen.say(f"    fedsdr study provision {file}")
-
-
-def _listed(title: str, lines: list[str]) -> list[tuple[str, str]]:
-    return [("" if i else title, line) for i, line in enumerate(lines)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedsdr.cli import tables
+from fedsdr.cli.loadings_table import show_loadings
 from fedsdr.cli.screen import FAILED, Screen, check_writable
 from fedsdr.extras import require
 
@@ -71,7 +72,7 @@ def _show(screen: Screen, result: "Result", out: Path | None) -> None:
         *tables.found(result, "columns"),
         ("certificate", tables.certificate(result)),
     ]
-    screen.out.print(tables.variables(result))
+    screen.out.print(show_loadings(result))
     screen.out.print(tables.facts(rows))
     screen.out.print()
     screen.say(f"Wrote {out}. This was a rehearsal: no site has released anything.")

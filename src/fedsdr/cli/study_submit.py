@@ -58,7 +58,8 @@ def submit(
 
     All sums are over the same sites. If one is lost, the study waits for it and goes
     on. The exit code is 0 for a result of all sites, 3 for one that sites are missing
-    from, 4 if a site refuses, 5 if sites are missing, 1 for other failures.
+    from, 4 if a site refuses, 5 if sites are missing or the coordinator's node is lost
+    meanwhile, 1 for other failures.
     """
     run = _Run(Screen(quiet=json), file, folder, patience, tuple(without or ()))
     run.conduct(attempts, wait=wait, json=json)
@@ -96,48 +97,79 @@ class _Run:
 
     def conduct(self, attempts: int, *, wait: bool, json: bool) -> None:
         """Try until there is a result, or until somebody has to do something."""
-        screen = self.screen
-        with running_nodes(screen):
+        with running_nodes(self.screen):
             from fedsdr.study import read_study
-            from fedsdr.study.order_file import Order
+            from fedsdr.transports.nvflare.connection import LostNodeError
             from fedsdr.transports.nvflare.session import open_session
 
             study = read_study(self.file)
             place = find_place(self.file, self.folder)
             _check_served(place, study)
-            sites, needed = _choose(study, place, self.without)
-            # A result is sent again to whoever is there.
-            has_result = (place.state / "result.json").exists()
-            least = 1 if has_result else study.to_study().agreed_threshold
-            with open_session(
-                place.kits.analyst, starting=lambda: place.served() is not None
-            ) as session:
-                if session.running():
-                    raise InputError(
-                        f"the study is running: see {place.command('status')}"
+            chosen = _choose(study, place, self.without)
+            try:
+                with (
+                    place.ordering(),
+                    open_session(
+                        place.kits.analyst, starting=lambda: place.served() is not None
+                    ) as session,
+                ):
+                    if session.running():
+                        raise InputError(
+                            f"the study is running: see {place.command('status')}"
+                        )
+                    outcome = self._order(
+                        session, place, study, chosen, attempts if wait else 0
                     )
+            except LostNodeError as error:
+                self.screen.complain(f"the study was interrupted: {error}")
+                self.screen.say("Finished sums are kept. Start the node, and continue:")
+                self.screen.say(f"    {place.command('start')}")
+                self.screen.say(f"    {place.command('resume')}")
+                raise typer.Exit(INTERRUPTED) from None
+        if outcome is not None:
+            outcome.show(self.screen, json=json)
+
+    def _order(
+        self,
+        session: "Session",
+        place: Place,
+        study: "StudyFile",
+        chosen: tuple[tuple[str, ...], frozenset[str]],
+        attempts: int,
+    ) -> Outcome | None:
+        """Order the study; return how it has ended, or None if nobody waits for it."""
+        from fedsdr.study.conducting import claim_folder
+        from fedsdr.study.order_file import Order, forget_order
+
+        sites, needed = chosen
+        # A result is sent again to whoever is there.
+        has_result = (place.state / "result.json").exists()
+        least = 1 if has_result else study.to_study().agreed_threshold
+        minimum = max(len(needed), least)
+        order, tried = "", 0
+        while True:
+            tried += 1
+            before = _finished_sums(place)
+            joined = self._gather(session, sites, needed, least)
+            if not order:
+                # From now on, other studies have other folders.
                 state = place.state
-                order = Order(study.digest, self.file, state, self.without)
-                order.save(place.first)
-                tried = 0
-                while True:
-                    tried += 1
-                    before = _finished_sums(place)
-                    joined = self._gather(session, sites, needed, least)
-                    begin = time.time()
-                    minimum = max(len(needed), least)
-                    job = session.submit(study.name, joined, minimum=minimum)
-                    place.write_job(job)
-                    if not wait:
-                        screen.say(f"Submitted as {job}. To see how it is:")
-                        screen.say(f"    {place.command('status')}")
-                        return
-                    outcome = self._watch(session, place, job, begin)
-                    tried = 0 if _finished_sums(place) > before else tried
-                    if outcome.kind != "interrupted" or tried >= attempts:
-                        break
-                    screen.remark(f"{outcome.reason()}. Trying again.")
-        outcome.show(screen, json=json)
+                claim_folder(state, study)
+                wanted = Order(study.digest, self.file, state, self.without)
+                order = wanted.save(place.first)
+            begin = time.time()
+            job = session.submit(order, joined, minimum=minimum)
+            place.write_job(job)
+            if not attempts:
+                self.screen.say(f"Submitted as {job}. To see how it is:")
+                self.screen.say(f"    {place.command('status')}")
+                return None
+            outcome = self._watch(session, place, job, begin)
+            tried = 0 if _finished_sums(place) > before else tried
+            if outcome.kind != "interrupted" or tried >= attempts:
+                forget_order(place.first, order)
+                return outcome
+            self.screen.remark(f"{outcome.reason()}. Trying again.")
 
     def _gather(
         self,
@@ -167,14 +199,26 @@ class _Run:
     def _watch(
         self, session: "Session", place: Place, job: str, begin: float
     ) -> Outcome:
-        from fedsdr.transports.nvflare.progress import Snapshot, read_progress
+        from fedsdr.transports.nvflare.connection import LostNodeError
+        from fedsdr.transports.nvflare.progress import (
+            FINISHED,
+            Snapshot,
+            read_progress,
+        )
+        from fedsdr.transports.nvflare.session import JobStatus
+
+        def look() -> Snapshot:
+            found = read_progress(place.state)
+            return Snapshot() if found is None or found.updated < begin else found
 
         tell = teller(self.screen, lambda: read_progress(place.state))
-        ended = session.wait(job, float("inf"), watch=tell)
-        snapshot = read_progress(place.state)
-        if snapshot is None or snapshot.updated < begin:
-            snapshot = Snapshot()
-        return Outcome(place, ended, snapshot)
+        try:
+            ended = session.wait(job, float("inf"), watch=tell)
+        except LostNodeError:
+            if look().state != FINISHED:
+                raise
+            ended = JobStatus(job, FINISHED)
+        return Outcome(place, ended, look())
 
 
 def _choose(

@@ -36,6 +36,22 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(help="Columns to leave out, separated by commas."),
 ]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that says how many rows each row stands for: whole numbers, 0 "
+        "leaves the row out.",
+        show_default=False,
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the subject of each row, where subjects have several "
+        "rows: tests and folds keep these together.",
+        show_default=False,
+    ),
+]
 Names = Annotated[
     str | None,
     typer.Option(
@@ -113,6 +129,21 @@ def read_file_options(
         given["table"],
         given["query"],
     )
+
+
+def read_marks(
+    weights: str | None, groups: str | None, evaluate: int | None
+) -> dict[str, str]:
+    """Collect the columns that say something of rows, by the argument of `fit`."""
+    given = {"sample_weight": weights, "groups": groups}
+    marks = {name: column for name, column in given.items() if column is not None}
+    if marks and evaluate is not None:
+        text = (
+            "divides rows, not subjects, and knows no weights: leave it out, or "
+            "--weights and --groups."
+        )
+        raise typer.BadParameter(text, param_hint="--evaluate")
+    return marks
 
 
 def read_guess_options(

@@ -17,6 +17,13 @@ from fedsdr.data.endings import FORMATS
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
 
+#: Columns of a Parquet file that are read together, where its groups have few rows.
+LOT = 1_000
+
+#: Rows of a group up to which all of it is held. The reader of a column holds about as
+#: much: 10 kB, measured on 20,000 columns.
+FEW_ROWS = 1_024
+
 
 @dataclass(slots=True, eq=False)
 class ArrowSource:
@@ -207,17 +214,44 @@ def _read_file(path: str, columns: list[str], size: int) -> Iterator[pa.RecordBa
                 for start in range(0, len(batch), size):
                     yield batch.slice(start, size)
         return
-    # A row group may be the whole file: read its columns piece by piece.
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
+        if len(columns) > LOT and _largest_group(file) <= FEW_ROWS:
+            yield from _read_groups(file, columns, size)
+            return
+        # A row group may be the whole file: read its columns piece by piece.
         for batch in file.iter_batches(size, columns=columns, use_threads=False):
             # Asked for "a", the reader also returns "a.b".
             yield batch.select(columns)
+
+
+def _largest_group(file: pq.ParquetFile) -> int:
+    known = file.metadata
+    return max(
+        (known.row_group(k).num_rows for k in range(known.num_row_groups)), default=0
+    )
+
+
+def _read_groups(
+    file: pq.ParquetFile, columns: list[str], size: int
+) -> Iterator[pa.RecordBatch]:
+    """Read a group of rows at a time, some of its columns after the others."""
+    for group in range(file.metadata.num_row_groups):
+        arrays: list[pa.Array] = []
+        for start in range(0, len(columns), LOT):
+            lot = columns[start : start + LOT]
+            part = file.read_row_group(group, columns=lot, use_threads=False)
+            arrays += [column.combine_chunks() for column in part.select(lot).columns]
+        whole = pa.RecordBatch.from_arrays(arrays, names=columns)
+        for start in range(0, len(whole), size):
+            yield whole.slice(start, size)
 
 
 def _conform(
     batch: pa.RecordBatch, wanted: pa.Schema, known: Mapping[str, object]
 ) -> pa.RecordBatch:
     """Give a batch the columns and types of all files together."""
+    if batch.schema.equals(wanted):
+        return batch
     stored = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [
         stored[column.name].cast(column.type)

@@ -106,6 +106,8 @@ class Entry:
         Signature of the hash with that identity.
     spends : tuple of two float or None, default=None
         Epsilon and delta that the release cost; None if it had no noise.
+    rows : int, default=0
+        Number of rows of the site's data; 0 in entries of earlier versions.
     """
 
     index: int
@@ -127,6 +129,7 @@ class Entry:
     hash: str = ""
     seal: str = ""
     spends: tuple[float, float] | None = None
+    rows: int = 0
 
     @property
     def partners(self) -> frozenset[tuple[str, str]]:
@@ -195,7 +198,7 @@ NAMES = tuple(one.name for one in fields(Entry))
 MAPPINGS = ("columns", "target", "keys", "heads")
 
 #: Fields that are left out where they are empty, as in entries of earlier versions.
-LATER = ("keys", "heads", "key", "seal", "spends")
+LATER = ("keys", "heads", "key", "seal", "spends", "rows")
 
 
 def write_head(n_entries: int, head: str) -> str:
@@ -295,7 +298,7 @@ def _read(number: int, line: bytes) -> Entry:
 def _build(content: Any) -> Entry:
     if not isinstance(content, dict) or set(content) | set(LATER) != set(NAMES):
         raise TypeError("not an entry")
-    counts = (content["index"], content["n_values"])
+    counts = (content["index"], content["n_values"], content.get("rows", 1))
     maps = [content.get(name, {}) for name in MAPPINGS]
     texts = [
         *(content.get(name, "") for name in ("key", "seal")),

@@ -1,7 +1,7 @@
 """Where the columns of a study come from in the data of a site."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,25 @@ PRINT_DIGITS = 16
 
 #: Stands between the fingerprint of a column's values and that of the rows kept.
 MARK = "."
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRows:
+    """The first rows of a site's data: those that an earlier release was made of.
+
+    Parameters
+    ----------
+    values : mapping of str to bytes
+        SHA-256 of the values that each column has in them.
+    kept : bytes
+        SHA-256 of which of them are kept.
+    n_new : int
+        Number of rows after them that are kept.
+    """
+
+    values: Mapping[str, bytes]
+    kept: bytes
+    n_new: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +56,18 @@ class ColumnOrigin:
         SHA-256 of which rows are kept.
     indicators : frozenset of str, default=frozenset()
         Columns of X that are indicators of levels.
+    n_rows : int, default=0
+        Number of rows of the data, also of those that are left out.
+    earlier : mapping of int to EarlierRows, default={}
+        By their number, the first rows.
     """
 
     sources: Mapping[str, tuple[str, ...]]
     values: Mapping[str, bytes]
     kept: bytes
     indicators: frozenset[str] = frozenset()
+    n_rows: int = 0
+    earlier: Mapping[int, EarlierRows] = field(default_factory=dict)
 
     def name(self, column: str) -> str:
         """Return where a column comes from.
@@ -74,15 +99,36 @@ class ColumnOrigin:
         dict of str to str
             For each name in the data both fingerprints, see `values_of`.
         """
+        own = {name: self.values[name] for name in self.sources[column]}
+        return _prints(own, self.kept, fingerprint)
 
-        def short(digest: bytes) -> str:
-            return fingerprint(np.frombuffer(digest, dtype=np.uint8))[:PRINT_DIGITS]
+    def earlier_prints(self, fingerprint: Fingerprint) -> dict[int, dict[str, str]]:
+        """Compute fingerprints of all columns in earlier rows.
 
-        kept = short(self.kept)
+        Parameters
+        ----------
+        fingerprint : callable
+            Computes keyed fingerprints.
+
+        Returns
+        -------
+        dict of int to dict
+            By the number of earlier rows, as of `prints_of`.
+        """
         return {
-            name: f"{short(self.values[name])}{MARK}{kept}"
-            for name in self.sources[column]
+            length: _prints(one.values, one.kept, fingerprint)
+            for length, one in self.earlier.items()
         }
+
+
+def _prints(
+    values: Mapping[str, bytes], rows: bytes, fingerprint: Fingerprint
+) -> dict[str, str]:
+    def short(digest: bytes) -> str:
+        return fingerprint(np.frombuffer(digest, dtype=np.uint8))[:PRINT_DIGITS]
+
+    kept = short(rows)
+    return {name: f"{short(own)}{MARK}{kept}" for name, own in values.items()}
 
 
 def values_of(print_of_column: str) -> str:

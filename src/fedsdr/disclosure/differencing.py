@@ -6,7 +6,9 @@ from functools import lru_cache
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.column_origin import values_of
-from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.facts import Facts, Increment
+from fedsdr.disclosure.increments import risky_increment
+from fedsdr.disclosure.joining import is_joined
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
@@ -15,6 +17,10 @@ from fedsdr.disclosure.voiding import counted_pins, going_on, voided_rounds
 #: Sums that contain the covariance, or parts of it: moments of all columns; where there
 #: are many columns, its diagonal, the block of the candidates, and some columns.
 COVARIANCES = ("moments", "diagonals", "block", "columns")
+
+#: Sums that hold others: a study asks for them at once or one by one, and gets one
+#: answer about each.
+JOINED = {"tested_spread": ("split_tests", "spread")}
 
 
 def review_history(
@@ -99,6 +105,11 @@ def related_entries(
     ]
 
 
+def _held_in(statistic: str) -> frozenset[str]:
+    """List the sums that a sum holds."""
+    return frozenset(JOINED.get(statistic, (statistic,)))
+
+
 def _kind(statistic: str) -> str:
     """Name all sums that contain entries of the covariance alike."""
     return "moments" if statistic in COVARIANCES else statistic
@@ -162,11 +173,13 @@ def other_question(release: Release, entries: Iterable[Entry]) -> Violation | No
     """
     if release.subject is None:
         return None
-    asked = (release.study, release.statistic)
+    asked = _held_in(release.statistic)
     known = [
         one
         for one in entries
-        if (one.study, one.statistic) == asked and one.stage in (*LEFT, "failed")
+        if one.study == release.study
+        and not asked.isdisjoint(_held_in(one.statistic))
+        and one.stage in (*LEFT, "failed")
     ]
     others = {one.subject: one for one in known if one.subject != release.subject}
     if len(others) < release.n_questions or release.subject in {
@@ -250,7 +263,9 @@ def other_sites(
     over all its sites. Within its own round a release may be over some of the sites to
     which it was offered, once.
 
-    A round that the steward has voided is not among them.
+    A round that the steward has voided is not among them. Sites that the study names as
+    joining may be added: they have a rule of their own, see
+    `fedsdr.disclosure.joining`.
     """
     if not policy.same_sites_only or not release.sites:
         return None
@@ -261,12 +276,15 @@ def other_sites(
             narrowed and release.partners < entry.partners
         ):
             continue
+        if is_joined(release, entry):
+            continue
         change = _difference(entry.partners, release.partners)
         return Violation(
             "SITES",
             f"{release.statistic} of some of these columns went into a sum over other "
             f"sites (entry {entry.index}; now {change}), and the difference of two "
-            "sums shows single sites: ask for the same sites, or for other columns",
+            "sums shows single sites: ask for the same sites, or for other columns. A "
+            "site that is new, and agrees, has to be named in [sites] joining",
         )
     return None
 
@@ -296,17 +314,23 @@ def changed_rows(
     Returns
     -------
     Violation or None
-        CHANGED.
+        CHANGED, or INCREMENTS if rows were added and nothing else was changed.
 
     Notes
     -----
-    The sums of today minus those of yesterday are the row that was added in between.
+    The sums of today minus those of yesterday are the rows that were added in between.
+    Within one study no row may be added: all its sums are over the same rows.
     """
     if not policy.same_rows_only:
         return None
     own = (*facts.target.items(), *facts.prints.items())
     for entry in related:
         changed = _changed_columns(own, tuple(_columns_of(entry).items()))
+        if changed and (increment := _increment(facts, release, entry)) is not None:
+            risk = risky_increment(increment, policy, entry)
+            if risk is not None:
+                return risk
+            continue
         what = enumerate_names(sorted(changed))
         if not changed and entry.subject == release.subject:
             what = "the answer" if fingerprint not in (None, entry.fingerprint) else ""
@@ -400,6 +424,15 @@ def _changed_columns(
         if values.get(values_of(print_of), print_of) != print_of
     }
     return frozenset(changed | renamed)
+
+
+def _increment(facts: Facts, release: Release, entry: Entry) -> Increment | None:
+    """Return what was added since another study, if nothing else was changed."""
+    found = facts.increments.get(entry.rows)
+    if found is None or entry.study == release.study:
+        return None
+    before = tuple(_columns_of(entry).items())
+    return None if _changed_columns(tuple(found.prints.items()), before) else found
 
 
 def _columns_of(entry: Entry) -> dict[str, str]:

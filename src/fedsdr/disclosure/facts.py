@@ -3,12 +3,17 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.disclosure.column_origin import PRINT_DIGITS, ColumnOrigin, Fingerprint
+from fedsdr.disclosure.column_origin import (
+    PRINT_DIGITS,
+    ColumnOrigin,
+    Fingerprint,
+)
 from fedsdr.disclosure.counting import (
     Mask,
     count_in_parts,
@@ -28,6 +33,43 @@ from fedsdr.summaries.slicing import (
 
 
 @dataclass(frozen=True, slots=True)
+class Increment:
+    """The rows of an earlier release, as they are now, and those that came after them.
+
+    Parameters
+    ----------
+    prints : mapping of str to str
+        Fingerprint of each column of the data, of its first rows only: as many as were
+        read for the earlier release.
+    n_new : int
+        Number of rows after them that enter the sums.
+    new : Facts or None, default=None
+        Facts about these; None if there are none.
+    """
+
+    prints: Mapping[str, str]
+    n_new: int
+    new: "Facts | None" = None
+
+    def joined(self, other: "Increment") -> "Increment":
+        """Add the facts about further columns of the same rows.
+
+        Parameters
+        ----------
+        other : Increment
+            Of these columns.
+
+        Returns
+        -------
+        Increment
+            Of all columns.
+        """
+        if self.new is None or other.new is None:
+            return self
+        return replace(self, new=self.new.joined(other.new))
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Counts and names of one site's rows.
 
@@ -37,7 +79,8 @@ class Facts:
         Number of rows of the site.
     smallest_part : int
         Number of rows in the smallest set whose sums are released, or can be computed
-        as a difference of released sums: a fold, the rows held out, or all.
+        as a difference of released sums: a fold, the rows held out, parts of halves, or
+        all.
     smallest_slice : int or None
         Number of rows in the smallest slice or class; None if the kernel uses neither.
     slices : {"slice", "class"}
@@ -69,6 +112,14 @@ class Facts:
         Number of rows held out.
     n_candidates : int, default=0
         Number of candidates whose errors on them a study may ask for.
+    n_read : int, default=0
+        Number of rows of the data, also of those that the study leaves out; 0 if that
+        is not known.
+    increments : mapping of int to Increment, default={}
+        By the number of rows that were read for earlier releases, see
+        `fedsdr.disclosure.increments`.
+    picture_rows : int, default=0
+        Fewest rows of a cell in pictures; 0 if the study has none.
     """
 
     n_rows: int
@@ -86,6 +137,9 @@ class Facts:
     shares: Mapping[str, float] = field(default_factory=dict)
     n_held: int = 0
     n_candidates: int = 0
+    n_read: int = 0
+    increments: Mapping[int, Increment] = field(default_factory=dict)
+    picture_rows: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -116,7 +170,11 @@ class Facts:
         both: dict[str, Any] = {
             name: {**getattr(self, name), **getattr(other, name)} for name in names
         }
-        return replace(self, **both)
+        increments = {
+            length: one.joined(other.increments[length])
+            for length, one in self.increments.items()
+        }
+        return replace(self, **both, increments=increments)
 
 
 def observe(
@@ -163,7 +221,8 @@ def observe(
     gaps : ndarray of bool, shape (n_rows, n_features), optional
         Where values were missing, which the site has filled for now.
     parts : sequence of ndarray of bool, shape (n_rows,), default=()
-        Rows of every fold, rows held out, and the others.
+        Rows of every fold, rows held out, the others, and the smallest sets whose sums
+        follow from those of halves.
     origin : ColumnOrigin, optional
         Where columns come from in the data; if not given, they are the data.
     scored : bool, default=False
@@ -195,7 +254,8 @@ def observe(
         raise InputError(
             f"kernel must be Smooth(), Slices() or Pairs(), got {kernel!r}"
         )
-    part = _smallest_part(n_rows, n_folds, validation_fraction)
+    sizes = count_in_parts(np.ones((n_rows, 1), dtype=bool), parts)[0]
+    part = min(_smallest_part(n_rows, n_folds, validation_fraction), *sizes, n_rows)
     smallest: int | None = None
     if discrete:
         smallest = int(np.bincount(dense_ranks(y)).min())
@@ -213,7 +273,7 @@ def observe(
         sources = {name: origin.name(name) for name in columns}
         indicators = {n: sources[n] for n in columns if n in origin.indicators}
     levels = np.where([name in indicators for name in columns], X == 1.0, there)
-    return Facts(
+    found = Facts(
         n_rows=n_rows,
         smallest_part=part,
         smallest_slice=smallest,
@@ -223,7 +283,7 @@ def observe(
         target=target_print,
         sources=sources,
         indicators=indicators,
-        sizes=count_in_parts(np.ones((n_rows, 1), dtype=bool), parts)[0],
+        sizes=sizes,
         levels={
             **dict(zip(columns, count_in_parts(levels, parts), strict=True)),
             **_gap_counts(columns, gaps, parts),
@@ -232,7 +292,24 @@ def observe(
         shares={} if scored else largest_shares(X, parts, columns),
         n_held=round(validation_fraction * n_rows),
         n_candidates=max_candidates,
+        n_read=0 if origin is None else origin.n_rows,
     )
+    if origin is None or fingerprint is None:
+        return found
+
+    look = partial(
+        observe, columns=columns, discrete=discrete, kernel=kernel, target=target,
+        origin=replace(origin, earlier={}), scored=scored,
+    )  # fmt: skip
+    prints_then = origin.earlier_prints(fingerprint)
+    increments = {}
+    for length, earlier in origin.earlier.items():
+        last = slice(n_rows - earlier.n_new, None)
+        new = None
+        if earlier.n_new:
+            new = look(X[last], y[last], gaps=None if gaps is None else gaps[last])
+        increments[length] = Increment(prints_then[length], earlier.n_new, new)
+    return replace(found, increments=increments)
 
 
 def _prints(

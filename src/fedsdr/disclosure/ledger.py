@@ -96,6 +96,7 @@ class Ledger:
         columns: Mapping[str, str] | None = None,
         target: Mapping[str, str] | None = None,
         heads: Mapping[str, str] | None = None,
+        rows: int = 0,
     ) -> Entry:
         """Record a release, before it is made.
 
@@ -111,6 +112,8 @@ class Ledger:
             Names and fingerprints of the covariates and of the response.
         heads : mapping of str to str, optional
             What partners said about their ledgers, see `write_head`.
+        rows : int, default=0
+            Number of rows of the site's data.
 
         Returns
         -------
@@ -147,6 +150,7 @@ class Ledger:
                 columns=dict(columns or {}),
                 target=dict(target or {}),
                 fingerprint=fingerprint,
+                rows=rows,
                 previous=status.head,
                 keys={
                     site: release.keys[site]

@@ -12,6 +12,9 @@ from fedsdr.disclosure.releases import Release, ReleaseStage
 class OpenGate:
     """Permits everything and records nothing: for sites that belong to one analyst."""
 
+    #: Sites of one analyst count.
+    joins_counts = True
+
     def head(self) -> tuple[int, bytes]:
         """Say that there is no ledger.
 

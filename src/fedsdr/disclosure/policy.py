@@ -52,10 +52,23 @@ class Policy:
     same_sites_only : bool, default=True
         Whether a statistic goes into sums over one and the same set of sites only.
     same_rows_only : bool, default=True
-        Whether a statistic is released again only if no row has changed since.
+        Whether a statistic is released again only if no row has changed since; rows may
+        have been added, see `min_increment_rows`.
+    min_increment_rows : int, default=50
+        Fewest rows that may have been added, at the end, since an earlier study of the
+        same columns; where `min_rows` is larger, as many as that.
+    seen_alone : bool, default=False
+        Whether the site may join others whose sums of the same columns are known: the
+        difference of both sums is its part alone.
+    join_counts : bool, default=True
+        Whether the site adds to counts of sites that do not agree with a result. If
+        not, only its own steward is told.
     yearly_epsilon, yearly_delta : float or None, default=None
         Most that all releases with noise may spend in 365 days, by addition. With a
         budget, sums without noise are refused. None for no budget.
+    max_pictures : int or None, default=1
+        Most studies that may have pictures of one and the same response; None for any
+        number.
     min_known_peers : int or None, default=None
         Fewest partners in a sum that the steward has accepted; None for all of them.
         Whatever it is, a partner with another key than the accepted one is refused.
@@ -89,17 +102,23 @@ class Policy:
     max_failures: int | None = 10
     same_sites_only: bool = True
     same_rows_only: bool = True
+    min_increment_rows: int = 50
+    seen_alone: bool = False
+    join_counts: bool = True
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
+    max_pictures: int | None = 1
     min_known_peers: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("min_rows", "min_slice_rows", "min_level_rows"):
+        fewest = ("min_rows", "min_slice_rows", "min_level_rows", "min_increment_rows")
+        for name in fewest:
             _check_count(name, getattr(self, name))
-        for name in ("max_studies", "max_failures", "min_known_peers"):
+        for name in ("max_studies", "max_failures", "max_pictures", "min_known_peers"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
-        for name in ("same_sites_only", "same_rows_only"):
+        flags = ("same_sites_only", "same_rows_only", "seen_alone", "join_counts")
+        for name in flags:
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false")
         for name in RATIOS:
@@ -129,7 +148,7 @@ class Policy:
                 close = get_close_matches(str(key), known, n=1)
                 hint = f"did you mean '{close[0]}'?" if close else _list(known)
                 raise InputError(f"a policy has no '{key}'; {hint}")
-        limits = (*RATIOS, "max_studies", "max_failures")
+        limits = (*RATIOS, "max_studies", "max_failures", "max_pictures")
         optional = {*limits, *(k for k, v in known.items() if v is None)}
         values: dict[str, Any] = {
             key: None if key in optional and value == UNLIMITED else value

@@ -11,6 +11,7 @@ from fedsdr.disclosure.chain import write_head
 from fedsdr.disclosure.column_origin import Fingerprint
 from fedsdr.disclosure.differencing import other_fills, review_history
 from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.joining import seen_alone
 from fedsdr.disclosure.ledger import Ledger
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.peer_book import PeerBook, strangers
@@ -64,6 +65,11 @@ class ReleaseGate:
     _heads: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _facts: dict[str, Facts] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def joins_counts(self) -> bool:
+        """Whether the site adds to counts of sites that do not agree with a result."""
+        return self.policy.join_counts
+
     def inspect(self, release: Release, observe: Observe) -> None:
         """Refuse a study whose sums would break a rule by themselves.
 
@@ -82,7 +88,7 @@ class ReleaseGate:
         facts = observe(self.ledger.fingerprint)
         entries = self.ledger.entries()
         alone = review_alone(release, facts, self.policy, entries)
-        _refuse([*self._review_partners(release), *alone])
+        _refuse([*self._review_sites(release), *alone])
         self._facts[release.study] = facts
 
     def review(
@@ -114,7 +120,7 @@ class ReleaseGate:
             *review_alone(release, facts, self.policy, entries),
             *review_history(release, facts, self.policy, entries, fingerprint),
             *(one for one in noisy if one is not None),
-            *self._review_partners(release),
+            *self._review_sites(release),
         ]
 
     def head(self) -> tuple[int, bytes]:
@@ -288,13 +294,14 @@ class ReleaseGate:
             columns=facts.prints or dict.fromkeys(facts.columns, ""),
             target=facts.target,
             heads=self._heads if stage == "offered" else {},
+            rows=facts.n_read,
         )
 
-    def _review_partners(self, release: Release) -> list[Violation]:
-        if self.peers is None:
-            return []
-        found = strangers(release, self.policy, self.peers, self.site)
-        return [] if found is None else [found]
+    def _review_sites(self, release: Release) -> list[Violation]:
+        found = [seen_alone(release, self.policy, self.site)]
+        if self.peers is not None:
+            found.append(strangers(release, self.policy, self.peers, self.site))
+        return [one for one in found if one is not None]
 
     def _known(self, release: Release) -> Facts:
         if release.study not in self._facts:

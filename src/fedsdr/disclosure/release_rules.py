@@ -6,6 +6,7 @@ from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation, heavy_rows, rare_levels
+from fedsdr.disclosure.picture_rules import many_pictures
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import VAIN, Release
 
@@ -13,7 +14,7 @@ from fedsdr.disclosure.releases import VAIN, Release
 #: a release with earlier ones, see `fedsdr.disclosure.differencing` and
 #: `fedsdr.disclosure.privacy_budget`.
 RULES = {
-    "ROWS": "no sums of few rows, also in a fold",
+    "ROWS": "no sums of few rows, also in a fold or in what halves show",
     "SLICES": "no slice or class of few rows",
     "LEVELS": "no level, value or gap that only a few rows have",
     "DOMINANCE": "no row that decides the scatter of a column",
@@ -25,9 +26,12 @@ RULES = {
     "ATTEMPTS": "not more refused or failed requests than the site allows",
     "QUESTIONS": "one question of each kind per study",
     "SITES": "the same sites as in earlier sums of these columns",
-    "CHANGED": "the same rows as in earlier sums of these columns",
+    "CHANGED": "the same rows as in earlier sums of these columns, or more of them",
+    "INCREMENTS": "not just a few rows more than in earlier sums of these columns",
     "FILLS": "the same values for gaps as in earlier studies",
     "BUDGET": "not more privacy than the site spends in a year",
+    "JOINING": "the part of this site alone only if it allows that",
+    "PICTURES": "no small cells in pictures, and one study with pictures of a response",
     "PARTNERS": "only partners that the steward has accepted",
 }
 
@@ -64,6 +68,7 @@ def review_alone(
         foreign_study(release, policy),
         many_studies(release, policy, entries),
         many_failures(release, policy, entries),
+        many_pictures(release, facts, policy, entries),
     )
     return [answer for answer in answers if answer is not None]
 
@@ -86,7 +91,7 @@ def few_rows(facts: Facts, policy: Policy) -> Violation | None:
     if facts.smallest_part >= policy.min_rows:
         return None
     part = "" if facts.smallest_part == facts.n_rows else " in the smallest part"
-    remedy = " use fewer folds," if part else ""
+    remedy = " use fewer folds or splits," if part else ""
     return Violation(
         "ROWS",
         f"the site has {facts.smallest_part} rows{part} and releases sums of no fewer "
@@ -120,7 +125,7 @@ def small_slices(facts: Facts, policy: Policy) -> Violation | None:
     else:
         remedy = "use larger slices or kernel='smooth'"
     if facts.part_share < 1:
-        remedy += ", use fewer folds"
+        remedy += ", use fewer folds or splits"
     return Violation(
         "SLICES",
         f"the smallest {facts.slices} has {smallest:.3g} rows and needs "
@@ -151,7 +156,7 @@ def wide_rows(facts: Facts, policy: Policy) -> Violation | None:
         "WIDTH",
         f"{n_columns} columns are more than {limit:g} for each of the "
         f"{facts.smallest_part} rows of the smallest part: use fewer columns, fewer "
-        "folds or more rows, or raise max_columns_per_row (None, in a file "
+        "folds, splits or more rows, or raise max_columns_per_row (None, in a file "
         "'unlimited', allows more columns than rows)",
     )
 

@@ -57,6 +57,8 @@ class Release:
         Epsilon and delta that the release costs; None if the sum has no noise.
     keys : mapping of str to str, default={}
         Public identity of every site, in hexadecimal.
+    joining : tuple of str, default=()
+        Sites that the study names as new among the others.
 
     Notes
     -----
@@ -72,6 +74,7 @@ class Release:
     n_questions: int = 1
     spends: tuple[float, float] | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    joining: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("study", "subject"):

@@ -63,6 +63,7 @@ def void_round(ledger: Ledger, name: str) -> Entry:
             stage="voided",
             columns=last.columns,
             target=last.target,
+            rows=last.rows,
         )
 
 

@@ -13,6 +13,7 @@ from fedsdr.estimation.alarms import (
 from fedsdr.estimation.direction_errors import direction_errors
 from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
+from fedsdr.estimation.one_span import OneSpan, judge_span
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
 from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ColumnFrame, Index
@@ -123,7 +124,7 @@ def estimate_by_site(
 
 def check_sites(
     total: Summary, support: Index, own: float, frame: ColumnFrame, found: Estimate
-) -> Asking[tuple[tuple[str, int], ...]]:
+) -> Asking[tuple[tuple[tuple[str, int], ...], OneSpan | None]]:
     """Ask the sites whether they agree with the directions, and warn if they do not.
 
     Parameters
@@ -141,9 +142,11 @@ def check_sites(
 
     Returns
     -------
-    tuple of (str, int)
+    counts : tuple of (str, int)
         How many sites notice something, by its code in lower case; empty if they were
         not asked.
+    one_span : OneSpan or None
+        Whether all sites have one span; None if they were not asked.
 
     Yields
     ------
@@ -152,7 +155,7 @@ def check_sites(
     """
     warn_of_covariances(found.spread[:N_SPREAD], total.n_rows, support.size)
     if found.weak:
-        return ()
+        return (), None
     noise = total.mixed(own).noise_floor
     shares = np.clip(found.eigenvalues - noise, 0.0, None)
     usually = usual_at_sites(shares, found.unevenness, total.n_sites)
@@ -162,7 +165,8 @@ def check_sites(
     findings: Findings = yield question
     warn_of_findings(findings, total, question.columns, found.unevenness)
     counts = zip(CODES, findings.counts, strict=True)
-    return tuple((code.lower(), round(count)) for code, count in counts)
+    noticed = tuple((code.lower(), round(count)) for code, count in counts)
+    return noticed, judge_span(findings, shares, total.n_rows / total.n_sites)
 
 
 def shrinkage_for(differ: float) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.one_span import OneSpan
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Method, Universal
 from fedsdr.solver import Solution, solve
@@ -55,6 +56,8 @@ class Estimate:
         Angle in radians that the true direction may be away.
     disagreeing : tuple of (str, int), default=()
         How many sites do not agree with the directions, by what they notice.
+    one_span : OneSpan or None, default=None
+        Whether all sites have one span, if they were asked.
     """
 
     directions: Matrix
@@ -69,6 +72,7 @@ class Estimate:
     errors: Matrix = field(default_factory=lambda: np.empty((0, 0)))
     angles: Vector = field(default_factory=lambda: np.empty(0))
     disagreeing: tuple[tuple[str, int], ...] = ()
+    one_span: OneSpan | None = None
 
     @classmethod
     def nothing(

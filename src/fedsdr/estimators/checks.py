@@ -4,6 +4,7 @@ Every error is an `InputError` that names the parameter, the allowed values and 
 value given, so that the call can be corrected from the message alone.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -206,3 +207,20 @@ def _complaint(name: str, allowed: Sequence[str], value: Any) -> str:
 def _listed(words: Sequence[str], joint: str) -> str:
     *most, last = words
     return f"{', '.join(most)} {joint} {last}" if most else last
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a collection of Dask.
+
+    Parameters
+    ----------
+    X : object
+        Rows of any kind.
+
+    Returns
+    -------
+    bool
+        True for its data frames and arrays; Dask is not imported to find that out.
+    """
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(X))

@@ -1,7 +1,7 @@
 """Federated sparse sliced inverse regression."""
 
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -9,11 +9,16 @@ from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
 )
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import (
+    REQUESTED_MARKS,
+    Reducer,
+    aloud,
+    random_generator,
+)
 from fedsdr.extras import require
 from fedsdr.method import Method
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
-from fedsdr.telling import listening, written_by
 
 PROTOCOLS = ("sums", "secure")
 
@@ -176,8 +181,11 @@ class FedSSIR(Reducer):
     (1, array([0, 1, 2]))
     """
 
+    __metadata_request__fit: ClassVar = REQUESTED_MARKS
+
     _kept_types = (np.float64, np.float32)
     _takes_sparse = True
+    _takes_dask = True
 
     @accept_former_names
     def __init__(
@@ -215,7 +223,15 @@ class FedSSIR(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    @aloud
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find the central subspace shared by all sites.
 
         Parameters
@@ -223,11 +239,20 @@ class FedSSIR(Reducer):
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows of all sites: numpy, pandas, polars, Arrow or scipy.sparse. A sparse
             matrix, and float32, become dense matrices of float64 block by block only;
-            with ``scores="normal"``, or numbers far from 1, all at once.
+            with ``scores="normal"``, or numbers far from 1, all at once. The rows of a
+            data frame or array of Dask, with `y` and `sites` in the same partitions,
+            are summed by the workers.
         y : array-like of shape (n_rows,)
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -235,19 +260,21 @@ class FedSSIR(Reducer):
             The fitted estimator.
         """
         method = self._method()
+        marks = RowMarks(sites, sample_weight, groups)
         if self.protocol not in PROTOCOLS:
-            return fit_by_former_protocol(self, X, y, sites)
+            return fit_by_former_protocol(self, X, y, marks)
         generator = random_generator(self.random_state)
-        with listening(written_by(type(self).__name__) if self.verbose else None):
-            adder = self._own_sites(X, y, sites, generator, method.response)
-            if self.protocol == "secure":
-                require("secure", "protocol='secure'")
-                from fedsdr.estimators.masked_sites import add_under_masks
+        adder = self._own_sites(
+            X, y, marks, generator, method.response, independent=method.tests
+        )
+        if self.protocol == "secure":
+            require("secure", "protocol='secure'")
+            from fedsdr.estimators.masked_sites import add_under_masks
 
-                found, self.communication_ = add_under_masks(adder, method, generator)
-            else:
-                found = run(adder, method, generator)
-                self.communication_ = adder.communication
+            found, self.communication_ = add_under_masks(adder, method, generator)
+        else:
+            found = run(adder, method, generator)
+            self.communication_ = adder.communication
         self._adopt(found, protocol=self.protocol, random_state=self.random_state)
         self.gap_ = found.gap
         return self

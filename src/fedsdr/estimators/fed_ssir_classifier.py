@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimators.predictors import Predictor
+from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
 
 
@@ -30,6 +32,8 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
     own : {"intercepts", "nothing", "curves"}, default="intercepts"
         What sites have of their own. Each site's intercept, or intercept and curves,
         is shrunk to the common one, the more the less sites differ.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -68,11 +72,22 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
     __metadata_request__predict_proba: ClassVar = {"sites": True}
     __metadata_request__decision_function: ClassVar = {"sites": True}
 
-    def __init__(self, reducer: Any = None, *, own: str = "intercepts") -> None:
+    def __init__(
+        self, reducer: Any = None, *, own: str = "intercepts", verbose: int = 0
+    ) -> None:
         self.reducer = reducer
         self.own = own
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    @aloud
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find variables and directions, and fit the model.
 
         Parameters
@@ -83,6 +98,13 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
             Classes, two of them.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -91,7 +113,9 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
         """
         rows, responses = self._validate(X, y)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(np.ravel(np.asarray(y)), return_inverse=True)
+        marks = RowMarks(sites, sample_weight, groups)
+        rows, labels, marks = marks.repeated(rows, np.ravel(np.asarray(y)))
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) > 2:
             raise InputError(
                 "Only binary classification is supported. The type of the target is "
@@ -101,7 +125,7 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
             raise InputError("y has only one class: there is nothing to tell apart")
         classes = tuple(self.classes_.tolist())
         numbers = codes.astype(np.float64)
-        return self._fit_model(rows, numbers, sites, Family("logistic"), classes)
+        return self._fit_model(rows, numbers, marks, Family("logistic"), classes)
 
     def decision_function(self, X: Any, sites: Any = None) -> Vector:
         """Return the logarithm of the odds of the second class.

@@ -8,7 +8,9 @@ from sklearn.metrics import r2_score
 from fedsdr.arrays import Vector
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.predictors import Predictor
+from fedsdr.estimators.reducer import aloud
 from fedsdr.exceptions import InputError
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.summaries.families import Family
 
 
@@ -29,6 +31,8 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     own : {"intercepts", "nothing", "curves"}, default="intercepts"
         What sites have of their own. Each site's intercept, or intercept and curves,
         is shrunk to the common one, the more the less sites differ.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -67,13 +71,27 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
     """
 
     def __init__(
-        self, reducer: Any = None, *, family: str = "linear", own: str = "intercepts"
+        self,
+        reducer: Any = None,
+        *,
+        family: str = "linear",
+        own: str = "intercepts",
+        verbose: int = 0,
     ) -> None:
         self.reducer = reducer
         self.family = family
         self.own = own
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+    @aloud
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sites: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find variables and directions, and fit the model.
 
         Parameters
@@ -84,6 +102,13 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
             Responses: numbers.
         sites : array-like of shape (n_rows,), optional
             Label of each row's site; one site if not given.
+        sample_weight : array-like of shape (n_rows,), optional
+            How many rows each row stands for: whole numbers. A weight of 3 is the row
+            three times, 0 leaves it out.
+        groups : array-like of shape (n_rows,), optional
+            Subject of each row, where subjects have several rows: folds and halves keep
+            their rows together, and tests count subjects. Every row is a subject of its
+            own if not given.
 
         Returns
         -------
@@ -96,9 +121,11 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
             raise InputError(
                 "y must hold numbers; for classes there is FedSSIRClassifier"
             )
+        marks = RowMarks(sites, sample_weight, groups)
+        rows, responses, marks = marks.repeated(rows, responses)
         family = Family(self.family)
         family.check(responses)
-        return self._fit_model(rows, responses, sites, family)
+        return self._fit_model(rows, responses, marks, family)
 
     def predict(self, X: Any, sites: Any = None) -> Vector:
         """Predict the mean of y.

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec
 
 from fedsdr.exceptions import InputError, warn_user
 from fedsdr.method import FORMER, INSIDE, read_parameter
+from fedsdr.rows.row_marks import RowMarks
 
 Parameters = ParamSpec("Parameters")
 
@@ -117,15 +118,17 @@ def translate_parameters(estimator: Any, former: dict[str, Any]) -> None:
         )
 
 
-def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
+def fit_by_former_protocol(estimator: Any, X: Any, y: Any, marks: RowMarks) -> Any:
     """Fit the paper's algorithm, which was ``protocol="paper"``, with a warning.
 
     Parameters
     ----------
     estimator : FedSSIR
         Estimator with a former or an unknown protocol.
-    X, y, sites : object
+    X, y : object
         Arguments of `fit`.
+    marks : RowMarks
+        Sites of the rows; weights and subjects are refused.
 
     Returns
     -------
@@ -145,6 +148,11 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
         raise InputError(
             "the paper's algorithm has no scores: leave scores='normal' out"
         )
+    if marks.sample_weight is not None or marks.groups is not None:
+        raise InputError(
+            "the paper's algorithm has no weights and no subjects: leave "
+            "sample_weight and groups out"
+        )
     paper = import_module("fedsdr").PaperFedSSIR
     names = (
         "n_directions",
@@ -160,7 +168,7 @@ def fit_by_former_protocol(estimator: Any, X: Any, y: Any, sites: Any) -> Any:
         given["n_directions"] = "votes"
     if hasattr(estimator, "former_max_iter"):
         given["max_iter"] = estimator.former_max_iter
-    found = paper(**given).fit(X, y, sites=sites)
+    found = paper(**given).fit(X, y, sites=marks.sites)
     estimator.__dict__ |= {
         name: value for name, value in vars(found).items() if name.endswith("_")
     }

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fedsdr.arrays import Vector
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.fed_ssir import PROTOCOLS, FedSSIR
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import REQUESTED_MARKS, Reducer, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Method, Variables
@@ -20,6 +20,7 @@ from fedsdr.prediction.model_file import write_model
 from fedsdr.prediction.prediction_model import PredictionModel
 from fedsdr.questions import RowSettings, ask_sites
 from fedsdr.rows.own_sites import OwnSites, split_sites
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import OWN
@@ -28,6 +29,7 @@ from fedsdr.summaries.newton_parts import OWN
 class Predictor(Reducer):
     """A reduction, and an additive model of y on the reduced variables."""
 
+    __metadata_request__fit: ClassVar = REQUESTED_MARKS
     __metadata_request__predict: ClassVar = {"sites": True}
     __metadata_request__score: ClassVar = {"sites": True, "sample_weight": True}
 
@@ -40,11 +42,14 @@ class Predictor(Reducer):
         self,
         rows: Any,
         y: Vector,
-        sites: Any,
+        marks: RowMarks,
         family: Family,
         classes: tuple[Any, ...] = (),
     ) -> Self:
-        """Reduce, then fit the additive model, with the same adder."""
+        """Reduce, then fit the additive model, with the same adder.
+
+        Rows have been repeated by their weights.
+        """
         check_choice("own", self.own, OWN)
         reducer = self.reducer
         if reducer is None:
@@ -54,7 +59,7 @@ class Predictor(Reducer):
         check_choice("reducer's protocol", reducer.protocol, PROTOCOLS)
         method = self._response_as(reducer._method(), discrete=bool(classes))
         generator = random_generator(reducer.random_state)
-        parts = split_sites(rows, y, sites, generator)
+        parts = split_sites(rows, y, marks.sites, generator, marks.groups)
         names, alone = self._feature_names(), len(parts) == 1
         known = Variables(names, bool(classes), strict=alone, honest=len(parts))
         own_sites = OwnSites(parts, known)

@@ -1,8 +1,10 @@
 """Base class of all reducers: transform, names, tags."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,13 +17,23 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fedsdr.estimators.checks import check_columns
+from fedsdr.estimators.checks import check_columns, is_dask
+from fedsdr.exceptions import InputError
+from fedsdr.extras import require
 from fedsdr.method import Variables
 from fedsdr.result import Result
+from fedsdr.rows import Rows
 from fedsdr.rows.own_sites import OwnSites, split_sites
+from fedsdr.rows.row_marks import RowMarks, warn_of_copies
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
+from fedsdr.telling import listening, written_by
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+#: What fit requests of rows, with scikit-learn's metadata routing, where it takes it.
+REQUESTED_MARKS = {"sites": True, "sample_weight": True, "groups": True}
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -38,6 +50,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # sparse matrix of scipy.
     _kept_types: ClassVar[Any] = np.float64
     _takes_sparse: ClassVar[bool] = False
+    # Whether the rows of a Dask collection stay where they are.
+    _takes_dask: ClassVar[bool] = False
 
     directions_: NDArray[np.float64]
     support_: Any
@@ -88,17 +102,47 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         X: Any,
         y: Any,
-        sites: Any,
+        marks: RowMarks,
         generator: np.random.Generator,
         response: Any,
+        *,
+        independent: bool = False,
     ) -> OwnSites:
-        """Check rows and responses, and group them by site."""
-        rows, responses = self._validate(X, y)
-        own = split_sites(rows, responses, sites, generator)
+        """Check rows and responses, and group them by site.
+
+        Where rows must be independent, copies among them are worth a warning.
+        """
+        own: Mapping[str, Rows]
+        if is_dask(X) and self._takes_dask:
+            own, responses = self._partitions(X, y, marks, generator)
+        else:
+            rows, responses = self._validate(X, y)
+            if independent and marks.groups is None:
+                warn_of_copies(rows, responses)
+            rows, responses, marks = marks.repeated(rows, responses)
+            own = split_sites(rows, responses, marks.sites, generator, marks.groups)
         discrete, strict = is_discrete(responses, response), len(own) == 1
         names = self._feature_names()
         variables = Variables(names, discrete, strict=strict, honest=len(own))
         return OwnSites(own, variables)
+
+    def _partitions(
+        self, X: Any, y: Any, marks: RowMarks, generator: np.random.Generator
+    ) -> tuple[Mapping[str, Rows], NDArray[Any]]:
+        """Group the rows of a Dask collection by site; they stay where they are."""
+        require("dask", "rows in a Dask collection")
+        for name in ("sample_weight", "groups"):
+            if getattr(marks, name) is not None:
+                raise InputError(
+                    f"rows in a Dask collection cannot have {name}: pass rows that are "
+                    "in memory, such as X.compute()"
+                )
+        from fedsdr.rows.dask_rows import split_partitions
+
+        # The columns of a data frame, or an array, of which only the shape is read.
+        columns = X if hasattr(X, "rechunk") else X._meta
+        validate_data(self, columns, skip_check_array=True)
+        return split_partitions(X, y, marks.sites, generator)
 
     def _adopt(self, found: Result, **settings: Any) -> None:
         """Set the attributes of the estimator from a result."""
@@ -135,6 +179,28 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def aloud(fit: Fit) -> Fit:
+    """Let ``fit`` write what it does to stderr, if its estimator is verbose.
+
+    Parameters
+    ----------
+    fit : callable
+        Method of an estimator with the parameter ``verbose``.
+
+    Returns
+    -------
+    callable
+        The same method.
+    """
+
+    @wraps(fit)
+    def told(self: Any, *rows: Any, **more: Any) -> Any:
+        with listening(written_by(type(self).__name__) if self.verbose else None):
+            return fit(self, *rows, **more)
+
+    return told  # type: ignore[return-value]
 
 
 def random_generator(random_state: Any) -> np.random.Generator:

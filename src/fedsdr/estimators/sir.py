@@ -7,12 +7,14 @@ import numpy as np
 
 from fedsdr.estimation import leading_directions, orthonormal
 from fedsdr.estimators.former_names import accept_former_names
-from fedsdr.estimators.reducer import Reducer
+from fedsdr.estimators.reducer import Reducer, aloud
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.method import Bic, Terms, read_parameter
 from fedsdr.questions import MomentsOf, RowSettings, ask_sites
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import agree_on_powers
 from fedsdr.summaries import bic_dimension
+from fedsdr.telling import tell
 
 
 class SIR(Reducer):
@@ -27,6 +29,8 @@ class SIR(Reducer):
         ``Slices(number=10)`` sets the number of slices.
     response : {"auto", "ordered", "classes"}, default="auto"
         What y is taken for, as in `FedSSIR`.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -64,11 +68,14 @@ class SIR(Reducer):
         *,
         kernel: Any = "slices",
         response: str = "auto",
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
         self.response = response
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Estimate the directions.
 
@@ -89,12 +96,14 @@ class SIR(Reducer):
         """
         kernel = read_parameter("kernel", self.kernel)
         response = read_parameter("response", self.response)
-        sites_sum = self._own_sites(X, y, sites, np.random.default_rng(0), response)
+        generator = np.random.default_rng(0)
+        sites_sum = self._own_sites(X, y, RowMarks(sites), generator, response)
         d, variables = self.n_features_in_, sites_sum.variables
         terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
         powers = None
         if sites_sum.is_wide:
             powers = ask_sites(sites_sum, agree_on_powers(variables, terms))
+        tell("adding over the sites")
         total = sites_sum(MomentsOf(terms, RowSettings(powers))).parts["total"]
         scale = np.sqrt(np.diag(total.sigma))
         usable = scale > 0.0

@@ -32,6 +32,8 @@ class SSIR(FedSSIR):
         What y is taken for, as in `FedSSIR`.
     random_state : int, RandomState instance, Generator or None, default=None
         Source of randomness that splits rows for "moments" and "holdout".
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class SSIR(FedSSIR):
         scores: str = "none",
         response: str = "auto",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             n_directions,
@@ -79,4 +82,5 @@ class SSIR(FedSSIR):
             scores=scores,
             response=response,
             random_state=random_state,
+            verbose=verbose,
         )

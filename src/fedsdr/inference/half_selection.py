@@ -12,8 +12,10 @@ from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.summary import Summary
 
 # Testing rows for every tested variable, and tested variables at most.
-ROWS_A_VARIABLE = 6
+ROWS_A_VARIABLE = 8
 MOST_TESTED = 60
+# Squared standard errors by which squared slopes are shrunk.
+SHRINKAGE = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +98,7 @@ def plan_test(
     Sites that have the same link learn it together: the weight of the site's own
     functions is :math:`1 - \varphi_a / \lambda_a`, at least 0, with
     :math:`\lambda_a` what the directions explain in the sites' own kernels beyond that
-    of common means, and :math:`\varphi_a` what noise would (James and Stein 1961). The
-    slopes are the directions times what they explain here, without that of noise.
+    of common means, and :math:`\varphi_a` what noise would (James and Stein 1961).
     """
     basis = np.zeros((found.tested.size, found.n_directions))
     basis[np.searchsorted(found.tested, found.selected)] = found.basis
@@ -109,18 +110,33 @@ def plan_test(
         explained = float(np.einsum("jk,ji,ik->", basis, apart.kernel, basis))
         noise = apart.noise_floor * found.n_directions
         own = max(1.0 - noise / explained, 0.0) if explained > 0.0 else 0.0
-    mixed = part.mixed(own)
-    moved = mixed.kernel @ basis - mixed.noise_floor * mixed.sigma @ basis
-    shares = np.clip((basis * moved).sum(axis=0), 0.0, 1.0)
     scatter = other.scatter[np.ix_(found.tested, found.tested)]
+    inverse = np.linalg.pinv(scatter, rcond=1e-10, hermitian=True)
     return HalfTest(
         half=number,
         columns=np.asarray(found.tested, dtype=np.int64),
         basis=basis,
-        slopes=shares * basis,
-        inverse=np.asarray(
-            np.linalg.pinv(scatter, rcond=1e-10, hermitian=True), dtype=np.float64
-        ),
+        slopes=_slopes(part.mixed(own), basis),
+        # Sites refuse a matrix that is not exactly symmetric.
+        inverse=np.asarray((inverse + inverse.T) / 2),
         own=own,
         common=common,
     )
+
+
+def _slopes(part: Summary, basis: Matrix) -> Matrix:
+    r"""Predict the functions of y from all tested variables.
+
+    The coefficients b of least squares on the selecting half, each times
+    :math:`\max(1 - 2 v / b^2, 0)` with its variance v (Breiman 1995). A half selects
+    few variables; with slopes of these alone, what the others explain would be noise
+    of the tests.
+    """
+    inverse = np.linalg.pinv(part.sigma, rcond=1e-10, hermitian=True)
+    moved = part.kernel @ basis
+    slopes = inverse @ moved
+    room = part.n_rows - part.n_sites
+    left = np.maximum((basis * moved).sum(axis=0) - (slopes * moved).sum(axis=0), 0.0)
+    variances = np.outer(np.diag(inverse), left) / max(room - part.n_features, 1)
+    kept = 1.0 - SHRINKAGE * variances / np.maximum(slopes**2, 1e-300)
+    return np.asarray(slopes * np.maximum(kept, 0.0))

@@ -12,12 +12,14 @@ from fedsdr.inference.half_selection import HalfSelection, plan_test, select_hal
 from fedsdr.inference.variable_tests import (
     combine,
     half_p_values,
+    mean_tested,
     q_values,
     split_sums,
 )
 from fedsdr.method import Method
 from fedsdr.questions import Asking, ColumnFrame
 from fedsdr.selection import Evidence, Selection
+from fedsdr.summaries.cross_fit import HalfTest
 
 
 def examine_variables(
@@ -52,7 +54,7 @@ def examine_variables(
     counts = Counter(one.n_directions for one in found)
     return Certainty(
         p_values=combined,
-        q_values=q_values(combined),
+        q_values=q_values(combined, mean_tested(p_values)),
         frequencies=chosen.mean(axis=0),
         dimensions=tuple((k, counts[k] / len(found)) for k in sorted(counts)),
         n_halves=len(found),
@@ -85,6 +87,41 @@ def split_p_values(
     Question
         One question to the sites.
     """
+    found, tests, sums = yield from half_sums(evidence, frame, limit)
+    p_values = np.ones((len(tests), evidence.total.n_features))
+    for i, (test, own) in enumerate(zip(tests, sums, strict=True)):
+        p_values[i, test.columns] = half_p_values(test, own)
+    return found, p_values
+
+
+def half_sums(
+    evidence: Evidence, frame: ColumnFrame, limit: int
+) -> Asking[tuple[list[HalfSelection], list[HalfTest], list[Vector]]]:
+    """Let every half select, and ask for the sums of tests on the other half.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Sums over all sites, with those of halves of the rows.
+    frame : ColumnFrame
+        Where the variables are among the sites' columns.
+    limit : int
+        Largest dimension considered.
+
+    Returns
+    -------
+    found : list of HalfSelection
+        What every half has selected.
+    tests : list of HalfTest
+        What was tested on the other half; columns are indices of variables.
+    sums : list of ndarray
+        Sums of each test over all sites.
+
+    Yields
+    ------
+    Question
+        One question to the sites.
+    """
     halves = evidence.halves
     found = [select_half(half, limit) for half in halves]
     tests = [
@@ -92,10 +129,7 @@ def split_p_values(
         for number, one in enumerate(found)
     ]
     sums: Vector = yield frame.split_tests_of(tests)
-    p_values = np.ones((len(tests), evidence.total.n_features))
-    for i, (test, own) in enumerate(zip(tests, split_sums(tests, sums), strict=True)):
-        p_values[i, test.columns] = half_p_values(test, own)
-    return found, p_values
+    return found, tests, split_sums(tests, sums)
 
 
 def largest_dimension(method: Method) -> int:

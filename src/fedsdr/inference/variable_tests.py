@@ -9,7 +9,10 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.cross_fit import HalfTest
 
 # Bounds of a p-value when several are combined.
-SMALLEST_P, LARGEST_P = 1e-300, 0.99
+SMALLEST_P, LARGEST_P = 1e-300, 0.9
+
+# Combined p-values from which no variable is a discovery.
+NO_DISCOVERY = 0.5
 
 
 def half_p_values(test: HalfTest, sums: Vector) -> Vector:
@@ -25,7 +28,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     Returns
     -------
     ndarray of shape (s,)
-        p-values; 1 for a variable that does not vary.
+        p-values; 1 for a variable that does not vary, and for all of them if sums are
+        not finite.
 
     Notes
     -----
@@ -35,13 +39,9 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     them for a normal variable, few for one that is rarely different from zero.
     """
     s, k = test.basis.shape
-    upper = np.triu_indices(k)
-    ends = np.cumsum([s * k, s * upper[0].size, s])
-    scores, squares, fourth, _ = np.split(sums, ends)
-    coefficients = scores.reshape(s, k)
-    covariance = np.zeros((s, k, k))
-    covariance[:, upper[0], upper[1]] = squares.reshape(s, -1)
-    covariance[:, upper[1], upper[0]] = squares.reshape(s, -1)
+    if not np.isfinite(sums).all():
+        return np.ones(s)
+    coefficients, covariance, fourth = read_sums(test, sums)
     inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
     distance = np.einsum("jk,jkl,jl->j", coefficients, inverse, coefficients)
     room = np.diag(test.inverse)
@@ -51,6 +51,35 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     freedom = np.where(usable, freedom, 1.0)
     ratio = distance * freedom / (k * (freedom + k - 1))
     return np.asarray(np.where(usable, fdtrc(k, freedom, ratio), 1.0))
+
+
+def read_sums(test: HalfTest, sums: Vector) -> tuple[Matrix, Matrix, Vector]:
+    """Read what the sums of one test hold.
+
+    Parameters
+    ----------
+    test : HalfTest
+        The test, with s variables and K directions.
+    sums : ndarray of shape (n_values,)
+        Sums over all sites, see `fedsdr.summaries.cross_fit`.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (s, K)
+        Coefficients of the functions of y on the variables.
+    covariance : ndarray of shape (s, K, K)
+        Covariance of the coefficients of each variable.
+    fourth : ndarray of shape (s,)
+        Sums of fourth powers.
+    """
+    s, k = test.basis.shape
+    upper = np.triu_indices(k)
+    ends = np.cumsum([s * k, s * upper[0].size, s])
+    scores, squares, fourth, _ = np.split(sums, ends)
+    covariance = np.zeros((s, k, k))
+    covariance[:, upper[0], upper[1]] = squares.reshape(s, -1)
+    covariance[:, upper[1], upper[0]] = squares.reshape(s, -1)
+    return scores.reshape(s, k), covariance, fourth
 
 
 def combine(p_values: Matrix) -> Vector:
@@ -70,7 +99,7 @@ def combine(p_values: Matrix) -> Vector:
     -----
     The mean of :math:`\tan((1/2 - p) \pi)` is compared with Cauchy's law, which is
     right in the tail whatever the dependence (Liu and Xie 2020). A p-value counts as at
-    most 0.99, so that one half that has not tested a variable cannot outweigh all
+    most 0.9, so that one half that has not tested a variable cannot outweigh all
     others. Twice the median is a p-value as well, and loses half of the power
     (`benchmarks/results/calibration.md`).
     """
@@ -81,26 +110,55 @@ def combine(p_values: Matrix) -> Vector:
     return np.asarray(np.where(mean > 1.0, far, np.pi / 2 - np.arctan(mean)) / np.pi)
 
 
-def q_values(p_values: Vector) -> Vector:
+def q_values(p_values: Vector, n_tested: float | None = None) -> Vector:
     r"""Adjust p-values for the false discovery rate.
 
     Parameters
     ----------
     p_values : ndarray of shape (n_features,)
         Probabilities, one for every variable.
+    n_tested : float, optional
+        How many of the variables a half tests, on average; all if not given.
 
     Returns
     -------
     ndarray of shape (n_features,)
         Smallest level at which each variable is selected (Benjamini and Hochberg 1995),
-        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} d / i`.
+        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} m / i`, with the number m of tests.
+
+    Notes
+    -----
+    A noise variable that r of B halves test has a combined p-value of at most t with a
+    probability of about r t / B, since Cauchy's tail adds up the tails of the halves,
+    and a half that has not tested contributes none. Over all d noise variables that are
+    m t of them, with the mean number m of variables that a half tests, not d t. This
+    holds for small t: a combined p-value above 0.5 is no discovery.
     """
     n = p_values.size
     order = np.argsort(p_values, kind="stable")
-    raw = p_values[order] * n / np.arange(1, n + 1)
+    ascending = p_values[order]
+    raw = ascending * (n if n_tested is None else n_tested) / np.arange(1, n + 1)
+    if n_tested is not None:
+        raw = np.where(ascending <= NO_DISCOVERY, raw, 1.0)
     found = np.empty(n)
     found[order] = np.minimum(np.minimum.accumulate(raw[::-1])[::-1], 1.0)
     return found
+
+
+def mean_tested(p_values: Matrix) -> float:
+    """Return how many variables a half tests on average.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (n_halves, n_features)
+        One row for every half; 1 where a variable was not tested.
+
+    Returns
+    -------
+    float
+        Mean number over the halves.
+    """
+    return float((p_values < 1.0).sum(axis=1).mean())
 
 
 def split_sums(tests: Sequence[HalfTest], vector: Vector) -> list[Vector]:

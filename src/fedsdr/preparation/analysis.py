@@ -1,7 +1,7 @@
 """From files to the table that one analyst fits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,8 @@ class AnalysisTable:
         Gaps that were filled with means, by column.
     hints : tuple of str
         Likely mistakes, one sentence each.
+    marks : dict of str to Series
+        What else `fit` is told of each row: "sample_weight", "groups".
     """
 
     X: pd.DataFrame
@@ -72,6 +74,7 @@ class AnalysisTable:
     n_read: int
     filled: dict[str, int]
     hints: tuple[str, ...]
+    marks: dict[str, pd.Series] = field(default_factory=dict)
 
 
 def guess_schema(
@@ -159,7 +162,9 @@ def plan_target(frame: pd.DataFrame, target: str) -> tuple[ColumnPlan, list[str]
     return plan, list(expression.references)
 
 
-def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
+def build_table(
+    loaded: LoadedFiles, schema: TableSchema, marks: Mapping[str, str] | None = None
+) -> AnalysisTable:
     """Apply a schema to the rows of files.
 
     Parameters
@@ -168,6 +173,8 @@ def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
         Rows as they were read; each file is a site if there are several.
     schema : TableSchema
         With a target.
+    marks : mapping of str to str, optional
+        Columns of "sample_weight" and "groups".
 
     Returns
     -------
@@ -191,7 +198,9 @@ def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
         )
     X = prepared.X[known[prepared.kept]].reset_index(drop=True)
     filled = {str(n): int(k) for n, k in X.isna().sum().items() if k}
-    X = _without_empty(X).fillna(X.mean())
+    X = _without_empty(X)
+    if filled:
+        X = X.fillna(X.mean())
     labels = None if sites is None else sites[kept].reset_index(drop=True).astype(str)
     hints = give_hints(X, y[kept], target.name, frame, schema.columns)
     sparse = [name for name, count in filled.items() if count > len(X) / 2]
@@ -211,7 +220,11 @@ def build_table(loaded: LoadedFiles, schema: TableSchema) -> AnalysisTable:
     if not X.shape[1]:
         raise InputError("no covariates are left: every column is taken or left out")
     response = pd.Series(y[kept], name=target.name)
-    return AnalysisTable(X, response, labels, len(frame), filled, tuple(hints))
+    told = {
+        argument: _mark(frame, argument, column)[kept].reset_index(drop=True)
+        for argument, column in (marks or {}).items()
+    }
+    return AnalysisTable(X, response, labels, len(frame), filled, tuple(hints), told)
 
 
 def count_gaps(frame: pd.DataFrame, plans: Sequence[ColumnPlan]) -> Mapping[str, int]:
@@ -255,6 +268,15 @@ def _sites(loaded: LoadedFiles, site_column: str | None) -> pd.Series | None:
         require_column(site_column, "site column", list(loaded.frame.columns))
         return loaded.frame[site_column]
     return loaded.files if loaded.files.nunique() > 1 else None
+
+
+def _mark(frame: pd.DataFrame, argument: str, column: str) -> pd.Series:
+    """Read weights as numbers, and subjects as they are written."""
+    require_column(column, f"column for {argument}", list(map(str, frame.columns)))
+    values = frame[column]
+    if argument == "sample_weight":
+        return pd.to_numeric(values, errors="coerce")
+    return values
 
 
 def _without_empty(X: pd.DataFrame) -> pd.DataFrame:

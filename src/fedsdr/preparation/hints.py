@@ -65,7 +65,7 @@ def give_hints(
             if n_repeats:
                 hints.append(
                     f"'{plan.name}' repeats in {n_repeats} row(s): rows of one subject "
-                    "are not independent, keep one of them"
+                    "are not independent, name it with --groups"
                 )
     return hints
 
@@ -85,8 +85,11 @@ def constant_within_sites(X: pd.DataFrame, sites: pd.Series) -> list[str]:
     list of str
         Names. Sites are centred on their own means, so these columns say nothing.
     """
-    different = X.groupby(sites.to_numpy()).nunique(dropna=True)
-    return [str(name) for name in X.columns if (different[name] <= 1).all()]
+    # Of all columns at once: counting different values takes them one by one.
+    rows = X.groupby(sites.to_numpy())
+    smallest, largest = rows.min().to_numpy(), rows.max().to_numpy()
+    flat = ((smallest == largest) | np.isnan(largest)).all(axis=0)
+    return [str(name) for name in X.columns[flat]]
 
 
 def telling(X: pd.DataFrame, y: NDArray[Any]) -> list[str]:

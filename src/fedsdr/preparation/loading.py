@@ -22,7 +22,11 @@ from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.preparation.layout_guess import guess_format, header_rows
 from fedsdr.preparation.levels import level_text
-from fedsdr.preparation.notation_guess import find_marks, guess_notation
+from fedsdr.preparation.notation_guess import (
+    find_marks,
+    guess_notation,
+    may_be_text,
+)
 
 #: Files of other programs, which can all write CSV.
 _FOREIGN = (
@@ -252,15 +256,14 @@ def _settle(
     frame: pd.DataFrame, form: TextFormat, options: FileOptions
 ) -> pd.DataFrame:
     """Remove marks, and read text that is numbers."""
-    columns = {}
-    for name in frame.columns:
+    frame = frame.copy(deep=False)
+    for name in may_be_text(frame):
         column = frame[name]
         if kind_of(column) == "text" and name not in options.text:
             texts = column.astype(object).where(column.notna(), None)
             texts = texts.where(~texts.astype(str).str.strip().isin(form.na), None)
-            column = _numbers(texts, form, options.given)
-        columns[name] = column
-    return pd.DataFrame(columns)
+            frame[name] = _numbers(texts, form, options.given)
+    return frame
 
 
 def _numbers(texts: pd.Series, form: TextFormat, given: frozenset[str]) -> pd.Series:
@@ -273,7 +276,7 @@ def _numbers(texts: pd.Series, form: TextFormat, given: frozenset[str]) -> pd.Se
 
 
 def _join(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    for name in frames[0].columns:
+    for name in frames[0].columns if len(frames) > 1 else ():
         kinds = {kind_of(f[name]) for f in frames if f[name].notna().any()}
         if len(kinds) > 1:
             for frame in frames:

@@ -96,6 +96,23 @@ def _guess_thousands(entries: list[str], decimal: str) -> str:
     return ""
 
 
+def may_be_text(frame: pd.DataFrame) -> list[str]:
+    """List the columns that are not stored as numbers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns as they were read.
+
+    Returns
+    -------
+    list of str
+        Names; of a wide table of numbers, no column needs to be looked at.
+    """
+    kinds = frame.dtypes.items()
+    return [str(name) for name, kind in kinds if kind.kind not in "fiub"]
+
+
 def find_marks(frame: pd.DataFrame, form: TextFormat) -> tuple[str, ...]:
     """Find words among numbers that mean "missing".
 
@@ -113,7 +130,7 @@ def find_marks(frame: pd.DataFrame, form: TextFormat) -> tuple[str, ...]:
         wherever it is an entry.
     """
     found: set[str] = set()
-    for name in frame.columns:
+    for name in may_be_text(frame):
         column = frame[name]
         if kind_of(column) != "text":
             continue

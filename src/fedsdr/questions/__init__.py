@@ -26,6 +26,7 @@ from fedsdr.questions.outcomes import (
     shape_totals,
 )
 from fedsdr.questions.own_rows import JoinedRows, RowsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.possible_sums import check_possible
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import (
@@ -41,6 +42,7 @@ from fedsdr.questions.reading import read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests, ask_at_once
 
 __all__ = [
     "AS_HELD",
@@ -65,6 +67,7 @@ __all__ = [
     "NewtonOf",
     "NewtonSums",
     "Outcomes",
+    "PicturesOf",
     "PrivateMoments",
     "ProfileOf",
     "Question",
@@ -74,7 +77,9 @@ __all__ = [
     "ScoreSteps",
     "SplitTestsOf",
     "SpreadOf",
+    "SpreadWithTests",
     "Sum",
+    "ask_at_once",
     "ask_sites",
     "check_possible",
     "fills_from",

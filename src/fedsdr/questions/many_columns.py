@@ -64,15 +64,16 @@ class DiagonalsOf(Question[Diagonals]):
         self.settings.apply(rows, self.terms)
         weights = rows.weights(self.terms, strict=self.terms.strict)
         functions = response_functions(weights) or no_functions
-        width, d = self.terms.n_functions, self.terms.n_features
+        width = self.terms.n_functions
         response = np.empty(0)
         if width and weights.form == "functions":
             response = rows.plain_response()
             functions = _with(functions, response)
         nothing = np.empty(0, dtype=np.intp)
         parts = rows.beside(nothing, functions)
-        found = diagonals_of(parts, d, rows.n_rows, width, response)
-        return found.without(rows.variances() <= 0.0)
+        variances = rows.variances()
+        found = diagonals_of(parts, variances, rows.n_rows, width, response)
+        return found.without(variances <= 0.0)
 
     def pack(self, value: Diagonals) -> Vector:
         """Write a site's diagonals as a vector.

@@ -55,7 +55,7 @@ class MomentsOf(Question[MomentSums]):
     @property
     def n_values(self) -> int:
         """Number of values: triangles, linear sums and counts of parts, and votes."""
-        return self._part_length * len(self.terms.parts) + self.terms.max_votes
+        return sum(self.lengths) + self.terms.max_votes
 
     def compute(self, rows: Rows) -> MomentSums:
         """Summarise all parts of the rows of one site.
@@ -94,8 +94,10 @@ class MomentsOf(Question[MomentSums]):
             matrices, the linear sums and the products with y itself, and the square of
             y; then the votes.
         """
-        width = self.terms.n_functions
-        parts = [_pack(part, self._upper, width) for part in value.parts.values()]
+        parts = [
+            _pack(part, self._upper, width)
+            for part, width in zip(value.parts.values(), self._widths, strict=True)
+        ]
         return np.concatenate([*parts, value.votes])
 
     def unpack(self, vector: Vector) -> MomentSums:
@@ -111,16 +113,14 @@ class MomentsOf(Question[MomentSums]):
         MomentSums
             Moments of all sites.
         """
-        length = self._part_length
+        *found, votes = np.split(vector, np.cumsum(self.lengths))
         parts = {
-            name: _unpack(
-                vector[i * length : (i + 1) * length],
-                self._upper,
-                self.terms.n_functions,
+            name: _unpack(own, self._upper, width)
+            for name, own, width in zip(
+                self.terms.parts, found, self._widths, strict=True
             )
-            for i, name in enumerate(self.terms.parts)
         }
-        return MomentSums(parts, np.rint(vector[len(parts) * length :]))
+        return MomentSums(parts, np.rint(votes))
 
     def request(self) -> dict[str, Any]:
         """Return powers, values for gaps and scores, if there are any.
@@ -134,9 +134,22 @@ class MomentsOf(Question[MomentSums]):
         return self.settings.request()
 
     @property
-    def _part_length(self) -> int:
-        d, width = self.terms.n_features, self.terms.n_functions
-        return 5 + d * (d + 1 + width + 1) if width else 4 + d * (d + 1)
+    def lengths(self) -> list[int]:
+        """Number of values of each part."""
+        d = self.terms.n_features
+        return [
+            5 + d * (d + 1 + width + 1) if width else 4 + d * (d + 1)
+            for width in self._widths
+        ]
+
+    @property
+    def _widths(self) -> list[int]:
+        """Number of functions of y that sites have in common, for each part."""
+        terms = self.terms
+        halves = 2 * terms.n_splits
+        return [terms.n_functions] * (len(terms.parts) - halves) + [
+            terms.half_functions
+        ] * halves
 
     @cached_property
     def _upper(self) -> Any:
@@ -216,6 +229,9 @@ def _unpack(vector: Vector, upper: Any, width: int) -> Summary:
     size = upper[0].size
     counts, scatter, between, rest = np.split(vector, [4, 4 + size, 4 + 2 * size])
     linear = rest[:-1].reshape(-1, width + 1) if width else np.zeros((0, 1))
+    if not linear.any():
+        # More than two classes have no functions in common.
+        linear = np.zeros((0, 1))
     return Summary(
         n_rows=round(counts[0]),
         scatter=from_triangle(scatter, upper),

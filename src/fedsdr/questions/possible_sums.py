@@ -9,6 +9,7 @@ from fedsdr.arrays import Vector
 from fedsdr.method import Pairs
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.possible_columns import (
     PRECISION,
     ROUNDING,
@@ -21,6 +22,8 @@ from fedsdr.questions.possible_columns import (
     is_definite,
 )
 from fedsdr.questions.question import Question
+from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.summaries.diagonals import Diagonals
 from fedsdr.summaries.summary import Summary
 
@@ -84,8 +87,39 @@ def check_possible(
             diagonals,
             definite=_is_definite_kernel(question),
         )
+    elif isinstance(question, PicturesOf):
+        _check_pictures(question, vector)
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
         raise impossible("an error of a candidate is negative")
+    elif isinstance(question, SplitTestsOf):
+        _check_tests(question, vector)
+    elif isinstance(question, SpreadWithTests):
+        _check_tests(question.tests, question.parts(vector)[0])
+
+
+def _check_tests(question: SplitTestsOf, vector: Vector) -> None:
+    ends = np.cumsum([test.n_values for test in question.tests])[:-1]
+    for test, own in zip(question.tests, np.split(vector, ends), strict=True):
+        s, k = test.basis.shape
+        pairs = k * (k + 1) // 2
+        _, squares, fourth, counts = np.split(own, np.cumsum([s * k, s * pairs, s]))
+        # Of the pairs of directions, those of a direction with itself.
+        first, second = np.triu_indices(k)
+        own_squares = squares.reshape(s, pairs)[:, first == second]
+        if (own_squares < -PRECISION).any() or (fourth < -PRECISION).any():
+            raise impossible("a sum of squares of a test is negative")
+        if (counts != np.rint(counts)).any() or not 0 <= counts[1] <= counts[0]:
+            raise impossible("the numbers of rows and sites of a test are none")
+
+
+def _check_pictures(question: PicturesOf, vector: Vector) -> None:
+    sums = question.unpack(vector)
+    counts = sums if question.terms.classes else sums[:, :, :1]
+    if (counts != np.rint(counts)).any():
+        raise impossible("its numbers of rows in bins are not whole")
+    small = counts < question.terms.picture_rows
+    if (sums[np.broadcast_to(small, sums.shape)] != 0.0).any():
+        raise impossible("a bin has fewer rows than sites may show")
 
 
 def _is_definite_kernel(question: Covariances) -> bool:
@@ -104,15 +138,18 @@ def _limits(question: MomentsOf | DiagonalsOf, widths: Sequence[float]) -> Vecto
 
 def _check_moments(question: MomentsOf, vector: Vector, limits: Vector) -> None:
     terms = question.terms
-    length = (vector.size - terms.max_votes) // len(terms.parts)
-    for start in range(0, length * len(terms.parts), length):
-        _check_counts(vector[start : start + 4], vector[:2])
-    votes = vector[length * len(terms.parts) :]
+    *parts, votes = np.split(vector, np.cumsum(question.lengths))
+    for part in parts:
+        _check_counts(part[:4], vector[:2])
+    halves = parts[len(parts) - 2 * terms.n_splits :]
+    for one, other in zip(halves[::2], halves[1::2], strict=True):
+        if one[0] + other[0] != vector[0]:
+            raise impossible("two halves do not have all rows together")
     if (votes != np.rint(votes)).any() or (votes < 0).any() or votes.sum() > vector[1]:
         raise impossible("the votes are not those of its sites")
     definite = _is_definite_kernel(question)
-    for part in question.unpack(vector).parts.values():
-        _check_summary(part, limits, definite=definite)
+    for summary in question.unpack(vector).parts.values():
+        _check_summary(summary, limits, definite=definite)
 
 
 def _check_counts(counts: Vector, total: Vector) -> None:

@@ -11,6 +11,16 @@ from fedsdr.exceptions import Refusal
 from fedsdr.method import Terms
 from fedsdr.normal_scores import N_CUTS, NormalScores
 from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
+from fedsdr.questions.checked_arrays import (
+    LARGEST_COEFFICIENT,
+    LARGEST_PROFILE,
+    LARGEST_SCALE,
+    is_array,
+    is_basis,
+    read_columns,
+    read_covariance,
+    read_selected,
+)
 from fedsdr.questions.column_sums import (
     ColumnPowers,
     ColumnShapes,
@@ -19,10 +29,14 @@ from fedsdr.questions.column_sums import (
 )
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
+from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
+from fedsdr.questions.reading_tests import TESTED, read_split_tests
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
+from fedsdr.questions.split_tests import SplitTestsOf
+from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.families import FAMILIES, Family
@@ -32,20 +46,13 @@ from fedsdr.summaries.newton_parts import (
     OWN,
     SiteDeviation,
 )
+from fedsdr.summaries.picture_sums import MOST_PICTURED
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 from fedsdr.summaries.spline_basis import SplineBasis
 
-# Bounds on candidate directions that do not depend on rows: whether a site answers must
-# not reveal how large its values are.
-LARGEST_COEFFICIENT = 1e12
-MOST_DIRECTIONS = 20
-# Variables times directions of a profile: its matrices are as large squared.
-LARGEST_PROFILE = 5000
 # Larger than the power of any number.
 LARGEST_POWER = 1100
-# Scales of columns: far beyond those of any unit.
-LARGEST_SCALE = 1e150
 # Scores of one site are below 10, and those of sites with other means beside them.
 LARGEST_SCORE = 1e4
 
@@ -111,6 +118,15 @@ def read_question(
         question = _read_remainder(rest, terms)
     elif name == ProfileOf.name and terms.max_profiles:
         question = _read_profile(rest, terms)
+    elif name == SplitTestsOf.name and terms.n_splits:
+        question = read_split_tests(rest, terms)
+    elif name == SpreadWithTests.name and terms.n_splits and terms.max_profiles:
+        tests = {key: rest.pop(key) for key in TESTED if key in rest}
+        question = SpreadWithTests(
+            read_split_tests(tests, terms), _read_spread(rest, terms)
+        )
+    elif name == PicturesOf.name and terms.picture_rows:
+        question = _read_pictures(rest, terms)
     elif name == AxesOf.name and terms.max_steps:
         question = _read_axes(rest, terms)
         question = replace(question, centre=_read_centre(rest, question))
@@ -171,13 +187,13 @@ def _read_bases(rest: dict[str, Any], terms: Terms) -> list[Matrix]:
         raise Refusal("MALFORMED")
     if len(bases) > terms.max_candidates:
         raise Refusal("MALFORMED", "more candidates than were agreed on")
-    if not all(_is_basis(basis, terms.n_features) for basis in bases):
+    if not all(is_basis(basis, terms.n_features) for basis in bases):
         raise Refusal("MALFORMED")
     return bases
 
 
 def _read_asked(rest: dict[str, Any], terms: Terms, most: int) -> Any:
-    columns = _read_columns(rest, terms)
+    columns = read_columns(rest, terms)
     if rest:
         raise Refusal("MALFORMED")
     if columns.size > most:
@@ -185,63 +201,49 @@ def _read_asked(rest: dict[str, Any], terms: Terms, most: int) -> Any:
     return columns
 
 
-def _read_columns(rest: dict[str, Any], terms: Terms) -> Any:
-    columns = rest.pop("columns", None)
-    if (
-        not isinstance(columns, np.ndarray)
-        or columns.dtype != np.int64
-        or columns.ndim != 1
-        or not 1 <= columns.size <= terms.n_features
-        or columns[0] < 0
-        or columns[-1] >= terms.n_features
-        or not (np.diff(columns) > 0).all()
-    ):
-        raise Refusal("MALFORMED")
-    return columns
-
-
-def _read_selected(rest: dict[str, Any], terms: Terms) -> tuple[Any, Any]:
-    columns, scale = _read_columns(rest, terms), rest.pop("scale", None)
-    if not _is_array(scale, (columns.size,)):
-        raise Refusal("MALFORMED")
-    if not ((scale > 1 / LARGEST_SCALE) & (scale < LARGEST_SCALE)).all():
-        raise Refusal("MALFORMED")
-    return columns, scale
-
-
 def _read_spread(rest: dict[str, Any], terms: Terms) -> SpreadOf:
-    columns, scale = _read_selected(rest, terms)
-    sigma = _read_covariance(rest.pop("sigma", None), columns.size)
+    columns, scale = read_selected(rest, terms)
+    sigma = read_covariance(rest.pop("sigma", None), columns.size)
     if rest:
         raise Refusal("MALFORMED")
     return SpreadOf(terms, columns, scale, sigma)
 
 
 def _read_remainder(rest: dict[str, Any], terms: Terms) -> RemainderOf:
-    columns, scale = _read_selected(rest, terms)
+    columns, scale = read_selected(rest, terms)
     basis = rest.pop("basis", None)
-    if rest or not _is_basis(basis, columns.size) or not basis.shape[1]:
+    if rest or not is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
     return RemainderOf(terms, columns, scale, basis)
 
 
-def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
-    columns, scale = _read_selected(rest, terms)
-    basis, shares = rest.pop("basis", None), rest.pop("shares", None)
-    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+def _read_pictures(rest: dict[str, Any], terms: Terms) -> PicturesOf:
+    columns, scale = read_selected(rest, terms)
+    basis = rest.pop("basis", None)
+    if rest or not is_basis(basis, columns.size):
         raise Refusal("MALFORMED")
-    if not _is_array(shares, (basis.shape[1],)) or not (shares >= 0.0).all():
+    if not 1 <= basis.shape[1] <= MOST_PICTURED:
+        raise Refusal("MALFORMED", "more pictures than a study has")
+    return PicturesOf(terms, columns, scale, basis)
+
+
+def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
+    columns, scale = read_selected(rest, terms)
+    basis, shares = rest.pop("basis", None), rest.pop("shares", None)
+    if not is_basis(basis, columns.size) or not basis.shape[1]:
+        raise Refusal("MALFORMED")
+    if not is_array(shares, (basis.shape[1],)) or not (shares >= 0.0).all():
         raise Refusal("MALFORMED")
     variances = rest.pop("variances", None)
-    if rest or not _is_array(variances, (terms.n_features,)):
+    if rest or not is_array(variances, (terms.n_features,)):
         raise Refusal("MALFORMED")
     return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
 
 
 def _read_axes(rest: dict[str, Any], terms: Terms) -> AxesOf:
-    columns, scale = _read_selected(rest, terms)
+    columns, scale = read_selected(rest, terms)
     basis = rest.pop("basis", None)
-    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+    if not is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
     return AxesOf(terms, columns, scale, basis)
 
@@ -250,7 +252,7 @@ def _read_centre(rest: dict[str, Any], axes: AxesOf) -> Vector | None:
     if not rest:
         return None
     centre = rest.pop("centre", None)
-    if rest or not _is_array(centre, (axes.basis.shape[1],)):
+    if rest or not is_array(centre, (axes.basis.shape[1],)):
         raise Refusal("MALFORMED")
     return np.asarray(centre)
 
@@ -262,18 +264,18 @@ def _read_newton(rest: dict[str, Any], terms: Terms) -> NewtonOf:
     }:
         raise Refusal("MALFORMED")
     width = (axes.basis.shape[1],)
-    if not _is_array(rest["centre"], width) or not _is_array(rest["spread"], width):
+    if not is_array(rest["centre"], width) or not is_array(rest["spread"], width):
         raise Refusal("MALFORMED")
     splines, weights = SplineBasis(rest["centre"], rest["spread"]), rest["weights"]
     family, own = rest["family"], rest["deviates"]
     if not (splines.spread > 1 / LARGEST_SCALE).all():
         raise Refusal("MALFORMED")
-    if family not in FAMILIES or own not in OWN or not _is_array(weights, (2,)):
+    if family not in FAMILIES or own not in OWN or not is_array(weights, (2,)):
         raise Refusal("MALFORMED")
     if not ((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT)).all():
         raise Refusal("MALFORMED")
     coefficients = rest["coefficients"]
-    if not _is_array(coefficients, (splines.n_columns,)):
+    if not is_array(coefficients, (splines.n_columns,)):
         raise Refusal("MALFORMED")
     if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
         raise Refusal("MALFORMED")
@@ -282,9 +284,9 @@ def _read_newton(rest: dict[str, Any], terms: Terms) -> NewtonOf:
 
 
 def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:
-    columns, scale = _read_selected(rest, terms)
+    columns, scale = read_selected(rest, terms)
     basis = rest.pop("basis", None)
-    if not _is_basis(basis, columns.size) or not basis.shape[1]:
+    if not is_basis(basis, columns.size) or not basis.shape[1]:
         raise Refusal("MALFORMED")
     if basis.size > LARGEST_PROFILE:
         raise Refusal("MALFORMED", "a profile of too many variables and directions")
@@ -294,7 +296,7 @@ def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:
         if not isinstance(weight, float) or not 0.0 <= weight <= 1.0:
             raise Refusal("MALFORMED")
         target = PooledCovariance(
-            weight, _read_covariance(rest.pop("sigma", None), columns.size)
+            weight, read_covariance(rest.pop("sigma", None), columns.size)
         )
     common = _read_common(rest, terms, basis.shape[1]) if rest else None
     return ProfileOf(terms, columns, scale, basis, common, target)
@@ -308,35 +310,6 @@ def _read_common(rest: dict[str, Any], terms: Terms, n_directions: int) -> Commo
         raise Refusal("MALFORMED")
     if type(n_rows) is not int or not 1 <= n_rows < LARGEST_COEFFICIENT:
         raise Refusal("MALFORMED")
-    if not _is_array(coefficients, (n_directions, terms.n_functions)):
+    if not is_array(coefficients, (n_directions, terms.n_functions)):
         raise Refusal("MALFORMED")
     return Common(own, coefficients, n_rows)
-
-
-def _read_covariance(sigma: Any, size: int) -> Matrix:
-    """Read a covariance of scaled columns, which a site computes with."""
-    if not _is_array(sigma, (size, size)) or not np.array_equal(sigma, sigma.T):
-        raise Refusal("MALFORMED")
-    if not (np.linalg.eigvalsh(sigma) > -1e-8 * max(np.abs(sigma).max(), 1.0)).all():
-        raise Refusal("MALFORMED")
-    return np.asarray(sigma)
-
-
-def _is_array(values: Any, shape: tuple[int, ...]) -> bool:
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == np.float64
-        and values.shape == shape
-        and bool((np.abs(values) < LARGEST_SCALE).all())
-    )
-
-
-def _is_basis(basis: Any, n_features: int) -> bool:
-    return (
-        isinstance(basis, np.ndarray)
-        and basis.ndim == 2
-        and basis.shape[0] == n_features
-        and basis.shape[1] <= min(n_features, MOST_DIRECTIONS)
-        and basis.dtype == np.float64
-        and bool((np.abs(basis) < LARGEST_COEFFICIENT).all())
-    )

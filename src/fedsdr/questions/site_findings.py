@@ -28,6 +28,7 @@ from fedsdr.summaries.site_agreement import (
     other_units,
 )
 from fedsdr.summaries.slicing import Weights
+from fedsdr.summaries.span_test import LEVELS, SpanTest, directions_needed, span_tests
 
 #: What a site is told about itself: the code, what was noticed, what to do.
 NOTICED = (
@@ -67,6 +68,9 @@ class AgreementOf(Question[Findings]):
         Geometric mean over the sites of every column's variance.
     settings : RowSettings, default=AS_HELD
         How rows are prepared.
+    abstains : bool, default=False
+        Whether the site tells its steward, and adds nothing to counts of sites. It is
+        the site's own decision, and in no message.
     """
 
     name: ClassVar[str] = "agreement"
@@ -76,27 +80,31 @@ class AgreementOf(Question[Findings]):
     expected: Expected
     variances: Vector
     settings: RowSettings = AS_HELD
+    abstains: bool = False
 
     @property
     def n_values(self) -> int:
-        """Number of values: codes, use of directions, and five per column."""
-        return self.length(self.terms.n_features)
+        """Number of values: codes, use and need of directions, and five per column."""
+        return self.length(self.terms.n_features, self.expected.shares.size)
 
     @staticmethod
-    def length(n_features: int) -> int:
+    def length(n_features: int, n_directions: int) -> int:
         """Count the values.
 
         Parameters
         ----------
         n_features : int
             Number of columns.
+        n_directions : int
+            Number of directions.
 
         Returns
         -------
         int
             Number of values.
         """
-        return len(CODES) + N_USE + (1 + 2 * N_FUNCTIONS) * n_features
+        needs = len(LEVELS) * (n_directions + 1) + n_directions
+        return len(CODES) + N_USE + (1 + 2 * N_FUNCTIONS) * n_features + needs
 
     def compute(self, rows: Rows) -> Findings:
         """Compare one site with the directions, and tell the site what was noticed.
@@ -115,13 +123,16 @@ class AgreementOf(Question[Findings]):
         weights = rows.weights_again(self.terms)
         functions = response_functions(weights)
         view = SiteView.nothing()
+        tests: list[SpanTest | None] = [None] * self.expected.shares.size
         if functions is not None:
+
+            def batches() -> Any:
+                return rows.batches(self.columns, self.scale, functions)
+
             with np.errstate(all="ignore"):
                 # A request may hold scales and directions of any size.
-                view = agreement(
-                    lambda: rows.batches(self.columns, self.scale, functions),
-                    self.expected,
-                )
+                view = agreement(batches, self.expected)
+                tests = span_tests(batches, self.expected.basis)
         variances = rows.variances()
         (skewness, errors), squares = self._look_at_columns(rows, weights, variances)
         n_units = other_units(variances, errors, self.variances)
@@ -130,11 +141,15 @@ class AgreementOf(Question[Findings]):
             if found[code]:
                 text = problem.format(n_units=n_units)
                 warn_user(describe_site(rows.label, text, remedy), SiteWarning)
+        counted = 0.0 if self.abstains else 1.0
+        freedom = [0 if test is None else test.freedom for test in tests]
         return Findings(
-            np.array([float(found[code]) for code in CODES]),
+            counted * np.array([float(found[code]) for code in CODES]),
             view.use,
             rows.n_rows * skewness,
             squares,
+            counted * directions_needed(tests),
+            counted * np.array(freedom, dtype=np.float64),
         )
 
     def _look_at_columns(
@@ -171,10 +186,17 @@ class AgreementOf(Question[Findings]):
         Returns
         -------
         ndarray of shape (n_values,)
-            Counts, use, skewness and squares.
+            Counts, use, skewness, squares, needs and their degrees of freedom.
         """
         return np.concatenate(
-            [value.counts, value.use, value.skewness, value.squares.ravel()]
+            [
+                value.counts,
+                value.use,
+                value.skewness,
+                value.squares.ravel(),
+                value.needs.ravel(),
+                value.freedom,
+            ]
         )
 
     def unpack(self, vector: Vector) -> Findings:
@@ -190,10 +212,18 @@ class AgreementOf(Question[Findings]):
         Findings
             Findings of all sites.
         """
-        ends = np.cumsum([len(CODES), N_USE, self.terms.n_features])
-        counts, use, skewness, squares = np.split(vector, ends)
+        d, k = self.terms.n_features, self.expected.shares.size
+        ends = np.cumsum(
+            [len(CODES), N_USE, d, 2 * N_FUNCTIONS * d, len(LEVELS) * (k + 1)]
+        )
+        counts, use, skewness, squares, needs, freedom = np.split(vector, ends)
         return Findings(
-            np.rint(counts), use, skewness, squares.reshape(2 * N_FUNCTIONS, -1)
+            np.rint(counts),
+            use,
+            skewness,
+            squares.reshape(2 * N_FUNCTIONS, -1),
+            np.rint(needs).reshape(len(LEVELS), -1),
+            freedom,
         )
 
     def request(self) -> dict[str, Any]:

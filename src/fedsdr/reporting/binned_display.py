@@ -97,7 +97,7 @@ class BinnedSummaryDisplay(Display):
         Parameters
         ----------
         result : Result
-            Result of ``fedsdr fit``.
+            Result of ``fedsdr fit``, or of a study with ``pictures = true``.
         ax : axes, optional
             Axes, one per direction.
 
@@ -108,8 +108,11 @@ class BinnedSummaryDisplay(Display):
         """
         bins = bins_of(result)
         if not bins:
-            raise InputError("the result carries no sums in bins: fit with fedsdr fit")
-        return cls(bins, target_of(result)).plot(ax=ax)
+            raise InputError(
+                "the result carries no sums in bins: fit with fedsdr fit, or run a "
+                "study with pictures = true"
+            )
+        return cls(bins, response_in_bins(result)).plot(ax=ax)
 
     @classmethod
     def from_bins(
@@ -214,6 +217,26 @@ def bins_of(result: Result) -> tuple[SafeBins, ...]:
     """
     tables = result.settings.get(FIELD, ())
     return tuple(SafeBins.from_table(table) for table in tables)
+
+
+def response_in_bins(result: Result) -> str:
+    """Say what the means in bins are means of.
+
+    Parameters
+    ----------
+    result : Result
+        Result with bins.
+
+    Returns
+    -------
+    str
+        Name of the response. Sites of a study add deviations from their own means,
+        since a site that must hide a bin would otherwise move the mean of the others.
+    """
+    bins = bins_of(result)
+    centred = "study" in result.settings and bool(bins) and bins[0].means is not None
+    name = target_of(result)
+    return f"{name} less its site's mean" if centred else name
 
 
 def target_of(result: Result) -> str:

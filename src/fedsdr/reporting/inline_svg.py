@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedsdr.html_text import Html, tag
-from fedsdr.reporting.report_style import PAINTS
+from fedsdr.page_style import PAINTS
 
 #: Inches: a panel that can be read on a phone.
 PANEL = (4.4, 3.1)

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedsdr.files import explained, write_atomically
 from fedsdr.html_text import Html, join, tag
+from fedsdr.page_style import STYLE
 from fedsdr.reporting.binned_display import target_of
 from fedsdr.reporting.report_facts import (
     assumed_section,
@@ -14,7 +15,6 @@ from fedsdr.reporting.report_facts import (
     made_section,
 )
 from fedsdr.reporting.report_findings import found_section, in_short, sure_section
-from fedsdr.reporting.report_style import STYLE
 from fedsdr.result import Result
 
 #: Name in addresses, heading, and function of each section.

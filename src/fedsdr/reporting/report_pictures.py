@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from fedsdr.reporting.binned_display import BinnedSummaryDisplay, bins_of, target_of
+from fedsdr.reporting.binned_display import (
+    BinnedSummaryDisplay,
+    bins_of,
+    response_in_bins,
+)
 from fedsdr.reporting.dimension_display import DimensionDisplay
 from fedsdr.reporting.display import MOST_BARS, bars_height
 from fedsdr.reporting.inline_svg import Picture, new_panels
@@ -61,13 +65,19 @@ def draw_curves(result: Result) -> Picture | None:
     if not bins:
         return None
     panels = new_panels(len(bins))
-    BinnedSummaryDisplay(bins, target_of(result)).plot(ax=panels)
+    BinnedSummaryDisplay(bins, response_in_bins(result)).plot(ax=panels)
     caption = (
         "How the response follows each combination: rows are sorted by it, as "
         "deviations from the mean of their site, and divided into bins. Bins in "
         f"which a group has fewer than {bins[0].minimum} rows are left out, and so are "
         "bins from which these could be computed."
     )
+    if "study" in result.settings:
+        caption += (
+            " Every site has done so with its own rows, before they were added. A row "
+            "is in one picture at most, and a part of the rows is in none. Numbers are "
+            "shown as the deviation of the response from its site's mean."
+        )
     texts = [_say_curve(one, k) for k, one in enumerate(bins)]
     return Picture(panels, caption, texts)
 

@@ -32,19 +32,22 @@ from fedsdr.summaries.column_spread import (
 )
 from fedsdr.summaries.dense_blocks import (
     as_dense,
+    as_slice,
     by_rows,
+    column_slices,
     dense_columns,
     is_sparse,
     largest_values,
     row_block,
+    tile_columns,
 )
 from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
-from fedsdr.summaries.tiles import column_squares, tile_columns
+from fedsdr.summaries.tiles import column_squares
 
-# Numbers that stay in a processor's cache while they are centred and multiplied.
-NEAR = 2**17
+# Numbers of columns that are kept for the next sum: as many as fit into a cache.
+FEW = 1 << 17
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +70,8 @@ class MemoryRows(Rows):
         Names of the columns; empty if they are not known.
     origin : ColumnOrigin or None, default=None
         Where the columns come from in the site's data; None if they are the data.
+    groups : ndarray of int, shape (n_rows,), or None, default=None
+        Subject of each row, 0, 1, ...; None if every row is a subject of its own.
     """
 
     X: Any = field(repr=False)
@@ -75,11 +80,17 @@ class MemoryRows(Rows):
     label: object = None
     columns: tuple[str, ...] = ()
     origin: ColumnOrigin | None = None
+    groups: NDArray[np.intp] | None = field(default=None, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _halves_seed: int | None = field(default=None, init=False, repr=False)
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
     _unscaled: Any = field(default=None, init=False, repr=False)
     _gaps: Mask | None = field(default=None, init=False)
+    _largest: tuple[Any, Vector] | None = field(default=None, init=False, repr=False)
+    _last: tuple[Any, Any, Vector, Matrix] | None = field(
+        default=None, init=False, repr=False
+    )
     _variances: Vector | None = field(default=None, init=False, repr=False)
     _weights: dict[Any, Weights] = field(default_factory=dict, init=False, repr=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
@@ -99,6 +110,11 @@ class MemoryRows(Rows):
         return self.y
 
     @property
+    def subjects(self) -> NDArray[np.intp] | None:
+        """Subject of each row; None if every row is a subject of its own."""
+        return self.groups
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return self.X.shape[1]
@@ -111,9 +127,8 @@ class MemoryRows(Rows):
         ndarray of int
             Columns next to each other.
         """
-        size = max(NEAR // max(self.n_rows, 1), 16)
-        for start in range(0, self.n_features, size):
-            yield np.arange(start, min(start + size, self.n_features))
+        for place in column_slices(self.n_rows, self.n_features):
+            yield np.arange(place.start, place.stop)
 
     def check(
         self,
@@ -153,7 +168,7 @@ class MemoryRows(Rows):
         InputError
             If there are such values; the error contains counts, never a value.
         """
-        missing = ~(largest_values(self.X) < largest)
+        missing = ~(self._largest_held() < largest)
         numeric = self.y.dtype.kind == "f"
         if missing.any() or (numeric and not (np.abs(self.y) < LARGEST).all()):
             raise InputError(
@@ -168,9 +183,18 @@ class MemoryRows(Rows):
         if self._spread is None:
             own = self._own if self._unscaled is None else self._unscaled
             self._spread = ColumnSpread(own.shape[1])
+            if own is self.X and self._gaps is None and not is_sparse(own):
+                self._spread.add(own, self._largest_held())
+                return self._spread
             for rows in self._blocks(own):
                 self._spread.add(rows)
         return self._spread
+
+    def _largest_held(self) -> Vector:
+        """Find the largest absolute value of every column, once for the same X."""
+        if self._largest is None or self._largest[0] is not self.X:
+            self._largest = (self.X, largest_values(self.X))
+        return self._largest[1]
 
     def rescale(self, powers: Powers | None) -> None:
         """Divide columns by powers of two, before gaps are filled and columns scored.
@@ -223,7 +247,7 @@ class MemoryRows(Rows):
             Value for the gaps of each column.
         """
         gaps, own = self._gaps_in(columns), self._own
-        self._variances = None
+        self._variances = self._largest = self._last = None
         own[:, columns] = np.where(gaps, values, own[:, columns])
         if self._scores is not None:
             self.X = self._scores.apply(own)
@@ -326,9 +350,25 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        rows = dense_columns(self.X, _as_slice(columns))
+        yield self._centred(columns, scale), functions(slice(None))
+
+    def _centred(self, columns: NDArray[np.intp], scale: Vector) -> Matrix:
+        """Return centred columns, which the sums of a second stage repeatedly need."""
+        last = self._last
+        if (
+            last is not None
+            and last[0] is self.X
+            and (last[1] is columns or np.array_equal(last[1], columns))
+            and (last[2] is scale or np.array_equal(last[2], scale))
+        ):
+            return last[3]
+        rows = dense_columns(self.X, as_slice(columns))
         rows /= scale
-        yield centre(rows, out=rows)[0], functions(slice(None))
+        rows = centre(rows, out=rows)[0]
+        if rows.size <= FEW:
+            rows.flags.writeable = False
+            self._last = (self.X, columns, scale, rows)
+        return rows
 
     def repeated(
         self, columns: NDArray[np.intp], scale: Vector
@@ -347,6 +387,12 @@ class MemoryRows(Rows):
         callable
             Returns batches of centred and scaled rows, which must not be overwritten.
         """
+        place = as_slice(columns)
+        means = self._near_means(place)
+        if means is not None:
+            rows = self.X[:, place] - means
+            rows /= scale
+            return lambda: [rows]
         held = list(super(MemoryRows, self).repeated(columns, scale)())
         return lambda: held
 
@@ -359,10 +405,27 @@ class MemoryRows(Rows):
             Variances about the site's means.
         """
         if self._variances is None:
-            squares = column_squares(self.X) / self.n_rows
-            self._variances = without_rounding(squares, largest_values(self.X))
+            if self._is_as_held:
+                found = self.measured.variances
+            else:
+                found = column_squares(self.X) / self.n_rows
+            self._variances = without_rounding(found, self._largest_held())
             self._variances.flags.writeable = False
         return self._variances
+
+    def _near_means(self, place: slice | NDArray[np.intp]) -> Vector | None:
+        """Return means that need not be subtracted, see `ColumnSpread.near_means`."""
+        if not self._is_as_held or self.X.dtype != np.float64:
+            return None
+        means = self.measured.near_means[place]
+        return None if np.isnan(means).any() else means
+
+    @property
+    def _is_as_held(self) -> bool:
+        """Whether X is what `measured` is about, and can be squared."""
+        own = self._own if self._unscaled is None else self._unscaled
+        plain = own is self.X and self._gaps is None and not is_sparse(own)
+        return plain and not self.measured.is_wide
 
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
@@ -381,7 +444,8 @@ class MemoryRows(Rows):
         place : slice
             Columns that are read, as many as fit into a processor's cache.
         rows : ndarray of shape (n_rows, n_read)
-            Rows of them, centred on the site's mean.
+            Rows of them, centred on the site's mean unless it is as good as zero; they
+            must not be overwritten.
         wanted : ndarray of shape (n_rows, n_columns)
             The same rows of `columns`.
         functions : ndarray of shape (n_rows, n_functions)
@@ -390,8 +454,10 @@ class MemoryRows(Rows):
         wanted = dense_columns(self.X, columns)
         centre(wanted, out=wanted)
         values = functions(slice(None))
-        for part in self.column_parts():
-            place = slice(int(part[0]), int(part[-1]) + 1)
+        for place in column_slices(self.n_rows, self.n_features):
+            if self._near_means(place) is not None:
+                yield place, self.X[:, place], wanted, values
+                continue
             rows = dense_columns(self.X, place)
             yield place, centre(rows, out=rows)[0], wanted, values
 
@@ -551,10 +617,3 @@ class MemoryRows(Rows):
             else:
                 self._unscored = own
         return self._gaps[:, columns]
-
-
-def _as_slice(columns: NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    """Write columns next to each other as a slice, which is copied faster."""
-    if columns.size and (np.diff(columns) == 1).all():
-        return slice(int(columns[0]), int(columns[-1]) + 1)
-    return columns

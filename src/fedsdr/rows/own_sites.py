@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError
 from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
-from fedsdr.summaries.dense_blocks import by_columns, by_rows
+from fedsdr.rows.row_marks import check_labels, number_subjects
+from fedsdr.rows.site_rows import Rows
+from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
 
 
@@ -39,7 +40,7 @@ class OwnSites:
 
     Parameters
     ----------
-    rows : mapping of str to MemoryRows
+    rows : mapping of str to Rows
         Rows of each site, by its name.
     variables : Variables
         Names of the columns and type of the response.
@@ -52,7 +53,7 @@ class OwnSites:
         Number of values that each site contributed to them.
     """
 
-    rows: Mapping[str, MemoryRows]
+    rows: Mapping[str, Rows]
     variables: Variables
     n_sums: int = field(default=0, init=False)
     n_values: int = field(default=0, init=False)
@@ -96,7 +97,11 @@ class OwnSites:
 
 
 def split_sites(
-    X: Any, y: NDArray[Any], sites: Any, generator: np.random.Generator
+    X: Any,
+    y: NDArray[Any],
+    sites: Any,
+    generator: np.random.Generator,
+    groups: NDArray[Any] | None = None,
 ) -> dict[str, MemoryRows]:
     """Group rows by site.
 
@@ -110,23 +115,28 @@ def split_sites(
         Label of the site of each row; None for one site.
     generator : numpy.random.Generator
         Generator from which every site gets its own generator.
+    groups : ndarray of shape (n_rows,), optional
+        Subject of each row. A label names another subject at another site.
 
     Returns
     -------
     dict of str to MemoryRows
         Rows of each site by its name, in the order of the labels.
     """
-    groups = group_by_site(sites, len(y))
-    if len(groups) == 1:
-        parts = {"only": MemoryRows(by_columns(X), y, generator, groups[0][0])}
+    found = group_by_site(sites, len(y))
+    if len(found) == 1:
+        parts = {"only": MemoryRows(by_columns(X), y, generator, found[0][0])}
     else:
-        own, ordered = generator.spawn(len(groups)), by_rows(X)
+        own, ordered = generator.spawn(len(found)), by_rows(X)
         parts = {
-            str(label): MemoryRows(by_columns(ordered[rows]), y[rows], one, label)
-            for (label, rows), one in zip(groups, own, strict=True)
+            str(label): MemoryRows(
+                by_columns(rows_at(ordered, rows)), y[rows], one, label
+            )
+            for (label, rows), one in zip(found, own, strict=True)
         }
-    for part in parts.values():
+    for part, (_, rows) in zip(parts.values(), found, strict=True):
         part.check_values()
+        part.groups = number_subjects(None if groups is None else groups[rows])
     return parts
 
 
@@ -147,21 +157,8 @@ def group_by_site(sites: Any, n_rows: int) -> list[tuple[Any, NDArray[np.intp]]]
     """
     if sites is None:
         return [(None, np.arange(n_rows))]
-    if isinstance(sites, str):
-        raise InputError(
-            f"sites must be one label per row; pass X[{sites!r}] instead of {sites!r}"
-        )
-    labels = np.asarray(sites)
-    if labels.ndim != 1 or len(labels) != n_rows:
-        raise InputError(
-            f"sites must give one label for each of the {n_rows} rows, got shape "
-            f"{labels.shape}"
-        )
-    if pd.isna(labels).any():
-        raise InputError(
-            f"sites has {int(pd.isna(labels).sum())} missing label(s): every row must "
-            "belong to a site"
-        )
+    labels = check_labels("sites", sites, n_rows)
+    assert labels is not None
     try:
         names, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:

@@ -76,12 +76,16 @@ class StreamedRows(Rows):
     origin: ColumnOrigin | None = None
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
+    _halves_seed: int | None = field(default=None, init=False, repr=False)
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        responses = getattr(self.read, "responses", None)
-        self._stream = Stream(self.read, responses, ahead=self.memory >= MEMORY)
+        self._stream = self._make_stream()
         self._seed = int(self.generator.integers(2**63))
+
+    def _make_stream(self) -> Stream:
+        responses = getattr(self.read, "responses", None)
+        return Stream(self.read, responses, ahead=self.memory >= MEMORY)
 
     @property
     def n_rows(self) -> int:
@@ -374,7 +378,7 @@ class StreamedRows(Rows):
             Summary of these rows.
         """
         part = self._part(terms, kept, strict=strict)
-        return summarize_parts(self._stream, [part], memory=self.memory)[0]
+        return self._sum([part])[0]
 
     def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
         """Summarise all rows, and the folds and fitting rows that the terms define.
@@ -395,29 +399,33 @@ class StreamedRows(Rows):
             # All rows together have been checked; a fold may be too small.
             warnings.simplefilter("ignore", SiteWarning)
             parts += [self._part(terms, kept, strict=False) for kept in masks]
-        yield from summarize_parts(self._stream, parts, memory=self.memory)
+            y, discrete = self.tested_responses(terms)
+            parts += [
+                _weighed(y, kept, terms, discrete=discrete)
+                for kept in self.halves(terms)
+            ]
+        yield from self._sum(parts)
+
+    def _sum(self, parts: Sequence[Part]) -> list[Summary]:
+        return summarize_parts(self._stream, parts, memory=self.memory)
 
     def _rest_of_mean(self) -> Matrix:
         """Compute the mean of all rows minus the origin."""
         origin = self._stream.origin
         if self._rest is None or self._rest[0] is not origin:
-            total = sum(rows.sum(axis=0) for _, rows in self._stream.centred())
-            self._rest = (origin, np.asarray(total) / self.n_rows)
+            self._rest = (origin, self._sum_about_origin() / self.n_rows)
         return self._rest[1]
+
+    def _sum_about_origin(self) -> Matrix:
+        return np.asarray(sum(rows.sum(axis=0) for _, rows in self._stream.centred()))
 
     def _part(self, terms: Terms, kept: Mask | None, *, strict: bool) -> Part:
         y = self._stream.y
         if not terms.discrete and y.dtype.kind != "f":
             raise InputError("the study needs a numeric y, and this site has classes")
-        weights = weigh(
-            y if kept is None else y[kept],
-            kernel=terms.kernel,
-            discrete=terms.discrete,
-            on_degenerate="raise" if strict else "zero",
-            site=self.label,
+        return _weighed(
+            y, kept, terms, discrete=terms.discrete, strict=strict, label=self.label
         )
-        # Ranks need memory in every part: four bytes per row instead of eight.
-        return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
@@ -436,6 +444,27 @@ def batch_rows(n_columns: int, memory: int = MEMORY) -> int:
         Number of rows, from 256 to 65536.
     """
     return int(np.clip(memory // (8 * COPIES * max(n_columns, 1)), 256, 65536))
+
+
+def _weighed(
+    y: NDArray[Any],
+    kept: Mask | None,
+    terms: Terms,
+    *,
+    discrete: bool,
+    strict: bool = False,
+    label: object = None,
+) -> Part:
+    """Weigh the rows of one part by their responses."""
+    weights = weigh(
+        y if kept is None else y[kept],
+        kernel=terms.kernel,
+        discrete=discrete,
+        on_degenerate="raise" if strict else "zero",
+        site=label,
+    )
+    # Ranks need memory in every part: four bytes per row instead of eight.
+    return Part(replace(weights, ranks=weights.ranks.astype(np.int32)), kept)
 
 
 def _in_lots(bases: Sequence[Matrix], room: int) -> list[list[Matrix]]:

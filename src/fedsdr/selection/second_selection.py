@@ -7,6 +7,7 @@ the same sums; and the set of variables is chosen by a score.
 """
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 import scipy.linalg
@@ -480,31 +481,51 @@ def group_lasso(
     Variables enter when they violate the optimality condition
     :math:`|c_j - \Sigma_j B| \le \rho`.
     """
-    diagonal = np.diag(sigma)
     active = np.flatnonzero(coefficients.any(axis=1))
     while True:
         inside = sigma[np.ix_(active, active)]
-        own = coefficients[active]
-        left = products[active] - inside @ own
+        left = products[active] - inside @ coefficients[active]
+        own = coefficients[active].tolist()
+        rows, parts = inside.tolist(), left.T.tolist()
         for _ in range(MOST_SWEEPS):
-            change = 0.0
-            for i, j in enumerate(active):
-                pulled = left[i] + diagonal[j] * own[i]
-                length = float(np.sqrt(pulled @ pulled))
-                new = pulled * (max(0.0, 1.0 - penalty / length) / diagonal[j])
-                step = new - own[i]
-                size = float(np.abs(step).max())
-                if size > 0.0:
-                    left -= np.outer(inside[:, i], step)
-                    own[i] = new
-                    change = max(change, size)
-            if change < SETTLED:
+            if _sweep(rows, own, parts, float(penalty)) < SETTLED:
                 break
-        coefficients[active] = own
-        rest = products - sigma[:, active] @ own
+        coefficients[active] = np.reshape(own, left.shape)
+        rest = products - sigma[:, active] @ coefficients[active]
         violations = np.linalg.norm(rest, axis=1) - penalty
         violations[active] = 0.0
         entering = np.flatnonzero(violations > 1e-6 * penalty)
         if not entering.size:
             return np.flatnonzero(coefficients.any(axis=1))
         active = np.union1d(active, entering[np.argsort(-violations[entering])][:20])
+
+
+def _sweep(
+    rows: list[list[float]],
+    own: list[list[float]],
+    parts: list[list[float]],
+    penalty: float,
+) -> float:
+    """Move the coefficients of each variable in turn, and return the largest step.
+
+    `rows` are those of the covariance, `own` the coefficients of each variable, `parts`
+    what is left of each response. So few numbers are faster as numbers of Python than
+    as arrays.
+    """
+    change = 0.0
+    for i, (row, before) in enumerate(zip(rows, own, strict=True)):
+        scale = row[i]
+        pulled = [
+            part[i] + scale * one for part, one in zip(parts, before, strict=True)
+        ]
+        length = sqrt(sum([one * one for one in pulled]))
+        shrink = (1.0 - penalty / length) / scale if length > penalty else 0.0
+        after = [shrink * one for one in pulled]
+        if after == before:
+            continue
+        for k, (new, old) in enumerate(zip(after, before, strict=True)):
+            step = new - old
+            parts[k] = [a - step * b for a, b in zip(parts[k], row, strict=True)]
+            change = max(change, abs(step))
+        own[i] = after
+    return change

@@ -13,11 +13,13 @@ does.
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.solver.clock import Clock
-from fedsdr.solver.problem import Bounded, Indices, Problem, relative_gap
+from fedsdr.solver.problem import Bounded, Problem, relative_gap
 from fedsdr.solver.projection import project_spectrum, soft_threshold
+from fedsdr.solver.small_lapack import eigen_small, solve_small
 
 # Step sizes: nu starts at a multiple of the mean eigenvalue. In large problems it grows
 # with the iterations (primal errors fall like 1 / (nu k)), at times that are spaced
@@ -40,15 +42,16 @@ MEMORY = 20
 RIDGE = 1e-12
 PATIENCE = 2.0
 
-State = list[Matrix]
+#: Matrices of all pieces, shape (n_pieces, d, d).
+State = NDArray[np.float64]
 
 
 class _Splitting:
     """Maps of the splitting; H and everything around it in Sigma's eigenbasis.
 
-    A state is a list of the points that the proximal maps are applied to, one for every
-    piece. From it follow Z (soft thresholding), H (projection onto the Fantope) and P,
-    for a singular Sigma; nu times what they cut off is a dual point.
+    A state has the points that the proximal maps are applied to, one for every piece.
+    From it follow Z (soft thresholding), H (projection onto the Fantope) and P, for a
+    singular Sigma; nu times what they cut off is a dual point.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -75,32 +78,35 @@ class _Splitting:
         """Start from a primal and a dual point."""
         cone = [pi] if self.problem.singular else []
         spectral = self.weights * self.rotate(pi) + self.whiten(dual) / nu
-        return [pi + dual / nu, spectral, *cone]
+        return np.stack([pi + dual / nu, spectral, *cone])
 
     def proximal(self, points: State, nu: float) -> State:
         """Apply to every point the proximal map of its piece."""
-        images = [
-            soft_threshold(points[0], self.problem.penalty / nu),
-            self.project(points[1]),
-        ]
-        return images + [_positive_part(point) for point in points[2:]]
+        images = np.empty_like(points)
+        images[0] = soft_threshold(points[0], self.problem.penalty / nu)
+        images[1] = self.project(points[1])
+        for piece in range(2, len(points)):
+            images[piece] = _positive_part(points[piece])
+        return images
 
     def step(self, points: State, images: State, cut: State, nu: float) -> State:
         """Move the points by one over-relaxed step."""
-        reflected = [b - a for a, b in zip(cut, images, strict=True)]
-        consensus = self.linear(reflected, nu)
-        return [
-            point + RELAXATION * (x - image)
-            for point, x, image in zip(points, consensus, images, strict=True)
-        ]
+        moved = self.linear(images - cut, nu)
+        moved -= images
+        moved *= RELAXATION
+        moved += points
+        return moved
 
     def linear(self, points: State, nu: float) -> State:
         """Find the X nearest to all points, less T / nu, as every piece sees it."""
         entries = sum(points[2:], start=points[0])
-        pull = self.rotate(entries) + self.weights * points[1]
-        x = (self.kernel / nu + pull) * self.shrink
-        entries = self.unrotate(x)
-        return [entries, self.weights * x] + [entries] * (len(points) - 2)
+        x = self.rotate(entries) + self.weights * points[1]
+        x += self.kernel / nu
+        x *= self.shrink
+        seen = np.empty_like(points)
+        seen[:] = self.unrotate(x)
+        np.multiply(self.weights, x, out=seen[1])
+        return seen
 
     def top_eigenvalues(self, dual: Matrix) -> Vector:
         d, k = self.problem.n_features, self.problem.n_directions
@@ -115,13 +121,14 @@ class _Splitting:
         """Project onto the Fantope, computing only the eigenpairs that survive."""
         d = point.shape[0]
         if d < LARGE:
-            values, vectors = np.linalg.eigh(point)
+            values, vectors = eigen_small(point)
         else:
             values, vectors = self._leading_eigenpairs(point)
         clipped = project_spectrum(values, self.problem.n_directions)
-        kept = clipped > 0
-        vectors = vectors[:, kept]
-        return (vectors * clipped[kept]) @ vectors.T
+        # Eigenvalues ascend, and so do their projections.
+        first = int(np.count_nonzero(clipped <= 0.0))
+        vectors = vectors[:, first:]
+        return (vectors * clipped[first:]) @ vectors.T
 
     def _leading_eigenpairs(self, point: Matrix) -> tuple[Matrix, Matrix]:
         d = point.shape[0]
@@ -184,25 +191,26 @@ def solve_dense(
     schedule = _StepSizes(NU_START * scale, NU_GROWTH if grows else 0.0)
     nu = schedule.start
     points = split.begin(pi, dual, nu)
-    upper = np.triu_indices(d)
-    anderson = Anderson(len(points) * upper[0].size, MEMORY)
+    packing = _Packing(*points.shape[:2])
+    anderson = Anderson(packing.size, MEMORY)
     for iteration in range(1, max_iter + 1):
         images = split.proximal(points, nu)
-        cut = [point - image for point, image in zip(points, images, strict=True)]
+        cut = points - images
         if iteration % CHECK_EVERY == 0:
             best.offer_images(images)
-            best.offer_multipliers([nu * part for part in cut])
+            best.offer_multipliers(nu * cut)
             if best.gap <= tol or (clock is not None and clock.expired):
                 return best.solution(iteration)
             schedule.note(iteration, best.gap)
         if schedule.is_due(iteration):
             changed = schedule.next(iteration)
-            points = [b + a * (nu / changed) for a, b in zip(cut, images, strict=True)]
+            points = images + cut * (nu / changed)
             nu = changed
             anderson.reset()
             continue
         moved = split.step(points, images, cut, nu)
-        points = _extrapolate(anderson, upper, points, moved)
+        ahead = anderson.next(packing.pack(points), packing.pack(moved))
+        points = packing.unpack(ahead)
     return best.solution(max_iter)
 
 
@@ -270,13 +278,13 @@ class Anderson:
         if used < 2:
             return image
         gram = self._gram[:used, :used].copy()
-        ridge = RIDGE * np.trace(gram)
+        ridge = RIDGE * gram.trace()
         if ridge < np.finfo(np.float64).tiny:
             # The iteration has arrived: nothing moves from one step to the next.
             return image
-        gram[np.diag_indices(used)] += ridge
-        weights = np.linalg.solve(gram, self._residuals[:used] @ residual)
-        return image - weights @ self._steps[:used]
+        gram.flat[:: used + 1] += ridge
+        weights = solve_small(gram, self._residuals[:used] @ residual)
+        return np.asarray(image - weights @ self._steps[:used])
 
     def _remember(self, step: Vector, change: Vector) -> None:
         slot = self._count % self._memory
@@ -287,23 +295,28 @@ class Anderson:
         self._gram[:used, slot] = self._gram[slot, :used]
 
 
-def _extrapolate(
-    anderson: Anderson, upper: tuple[Indices, Indices], points: State, moved: State
-) -> State:
-    """Accelerate symmetric matrices, packed as triangles."""
-    pack = [np.concatenate([m[upper] for m in state]) for state in (points, moved)]
-    unpacked = []
-    for triangle in np.split(anderson.next(*pack), len(points)):
-        matrix = np.empty_like(points[0])
-        matrix[upper] = triangle
-        matrix.T[upper] = triangle
-        unpacked.append(matrix)
-    return unpacked
+class _Packing:
+    """Symmetric matrices as one vector of their upper triangles, and back."""
+
+    def __init__(self, n_pieces: int, d: int) -> None:
+        i, j = np.triu_indices(d)
+        place = np.empty((d, d), dtype=np.intp)
+        place[i, j] = place[j, i] = np.arange(i.size)
+        pieces = np.arange(n_pieces)
+        self.size = n_pieces * i.size
+        self._taken = np.add.outer(pieces * d * d, i * d + j).ravel()
+        self._placed = np.add.outer(pieces * i.size, place)
+
+    def pack(self, state: State) -> Vector:
+        return state.take(self._taken)
+
+    def unpack(self, packed: Vector) -> State:
+        return packed.take(self._placed)
 
 
 def _positive_part(matrix: Matrix) -> Matrix:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.clip(values, 0.0, None)) @ vectors.T
+    values, vectors = eigen_small(matrix)
+    return (vectors * values.clip(0.0, None)) @ vectors.T
 
 
 class _StepSizes:

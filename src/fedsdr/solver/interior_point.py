@@ -20,15 +20,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from fedsdr.arrays import Matrix
 from fedsdr.solver.clock import Clock
-from fedsdr.solver.problem import Problem
+from fedsdr.solver.problem import Indices, Problem
+from fedsdr.solver.small_lapack import cholesky_small, eigenvalues_small
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
 DAMPING = 0.98
 CENTRING = 3
+# Variables up to which Newton's matrix is formed at once.
+FEW = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +149,13 @@ class _Model:
         self.degree = m + 2 * m * m + 1 + rank
         self.upper = np.triu_indices(m)
         self.root_two = np.where(self.upper[0] == self.upper[1], 1.0, np.sqrt(2.0))
+        # Entries of G that are multiplied, where all pairs of them fit in a cache.
+        self.pairs: tuple[Indices, ...] = ()
+        if m <= FEW:
+            i, j = self.upper
+            rows = ((i, i), (j, j), (i, j), (j, i))
+            self.pairs = tuple(np.add.outer(m * a, b) for a, b in rows)
+            self.pair_weights = 0.5 * np.multiply.outer(self.root_two, self.root_two)
 
     def start(self) -> _Interior:
         problem, sigma = self.problem, self.problem.sigma
@@ -214,7 +224,7 @@ class _Newton:
         matrix = _packed_products(metrics, model)
         matrix[np.diag_indices_from(matrix)] += 1.0 / self.theta[model.upper]
         # The upper triangle in C order is the lower one in Fortran's, without a copy.
-        self.cholesky, failed = scipy.linalg.lapack.dpotrf(
+        self.cholesky, failed = lapack.dpotrf(
             matrix.T, lower=True, overwrite_a=True, clean=False
         )
         if failed:
@@ -224,7 +234,7 @@ class _Newton:
     def _solve_packed(self, right: Matrix) -> Matrix:
         model = self.model
         packed = right[model.upper] * model.root_two
-        packed = scipy.linalg.lapack.dpotrs(self.cholesky, packed, lower=True)[0]
+        packed = lapack.dpotrs(self.cholesky, packed, lower=True)[0]
         solution = np.empty_like(right)
         solution[model.upper] = packed / model.root_two
         solution.T[model.upper] = solution[model.upper]
@@ -311,15 +321,12 @@ class ScaledPair:
     """
 
     def __init__(self, first: Matrix, second: Matrix) -> None:
-        left = np.linalg.cholesky(first)
-        right = np.linalg.cholesky(second)
+        left, right = cholesky_small(first), cholesky_small(second)
         _, self.values, rotation = np.linalg.svd(right.T @ left)
         root = np.sqrt(self.values)
-        eye = np.eye(len(left))
+        self._roots = np.multiply.outer(root, root)
         self.basis = left @ (rotation.T / root)
-        self.inverse = (rotation * root[:, None]) @ scipy.linalg.solve_triangular(
-            left, eye, lower=True, check_finite=False
-        )
+        self.inverse = (rotation * root[:, None]) @ lapack.dtrtri(left, lower=True)[0]
         self.metric = self.basis @ self.basis.T
 
     def target(self, centre: float, moves: tuple[Matrix, Matrix] | None) -> Matrix:
@@ -359,13 +366,13 @@ class ScaledPair:
         tuple of two floats
             Largest multiples of the changes that keep X, and Y, positive definite.
         """
-        root = np.sqrt(self.values)
-        sizes = np.outer(root, root)
         scaled = (
             self.inverse @ first @ self.inverse.T,
             self.basis.T @ second @ self.basis,
         )
-        on_first, on_second = (reach(np.linalg.eigvalsh(one / sizes)) for one in scaled)
+        on_first, on_second = (
+            reach(eigenvalues_small(one / self._roots)[0]) for one in scaled
+        )
         return on_first, on_second
 
 
@@ -382,7 +389,7 @@ def reach(relative: Matrix | float) -> float:
     float
         Positive, infinite if none of them falls.
     """
-    lowest = float(np.min(relative))
+    lowest = float(relative.min() if isinstance(relative, np.ndarray) else relative)
     return np.inf if lowest >= 0.0 else -1.0 / lowest
 
 
@@ -393,9 +400,16 @@ def _packed_products(metrics: list[Matrix], model: _Model) -> Matrix:
     """
     i, j = model.upper
     m = model.problem.n_features
+    if model.pairs:
+        both = sum(
+            metric.take(model.pairs[0]) * metric.take(model.pairs[1])
+            + metric.take(model.pairs[2]) * metric.take(model.pairs[3])
+            for metric in metrics
+        )
+        return np.asarray(both * model.pair_weights)
     matrix = np.zeros((i.size, i.size))
+    weight = np.sqrt(model.root_two)
     for metric in metrics:
-        weight = np.sqrt(model.root_two)
         left, right = metric[:, i] * weight, metric[:, j] * weight
         begin = 0
         for row in range(m):

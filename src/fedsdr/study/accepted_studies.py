@@ -17,7 +17,7 @@ STUDIES = "studies"
 
 
 def accept_study(site: SiteFile, path: Path) -> StudyFile:
-    """Agree to a study: keep a copy of its file under its digest.
+    """Agree to a study: keep a copy of its file, unless it is the site's own.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ def accept_study(site: SiteFile, path: Path) -> StudyFile:
             f"{path}: its roster does not have '{site.name}' with the key of this "
             "site: ask the coordinator for a study that does"
         )
+    if _is_own(site, study):
+        return study
     target = _place(site, study.digest)
     with explained(f"cannot write {target}"):
         target.parent.mkdir(exist_ok=True, mode=0o700)
@@ -63,16 +65,38 @@ def for_study(site: SiteFile, digest: str) -> SiteFile:
         study, a result of its own, and those names of columns that it has.
     """
     path = _place(site, digest)
-    if not path.is_file():
-        return site
+    return with_study(site, path) if path.is_file() else site
+
+
+def with_study(site: SiteFile, path: Path) -> SiteFile:
+    """Return the site file as it would be for another study.
+
+    Parameters
+    ----------
+    site : SiteFile
+        Site file.
+    path : Path
+        Study file.
+
+    Returns
+    -------
+    SiteFile
+        With this file as the study, a result beside it, and those names of columns that
+        it has.
+    """
     study = read_study(path)
     known = {study.target.name, *study.columns, *study.reads}
     changes = {
-        "study": str(path),
-        "result": str(path.with_suffix(".result.json")),
+        "study": str(path.absolute()),
+        "result": str(path.absolute().with_suffix(".result.json")),
         "columns": {name: own for name, own in site.columns.items() if name in known},
     }
     return site.model_copy(update=changes)
+
+
+def _is_own(site: SiteFile, study: StudyFile) -> bool:
+    own = site.at(site.study)
+    return own.is_file() and read_study(own).digest == study.digest
 
 
 def _place(site: SiteFile, digest: str) -> Path:

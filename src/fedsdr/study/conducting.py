@@ -23,6 +23,7 @@ from fedsdr.study.membership import (
     choose_sites,
     read_members,
 )
+from fedsdr.study.picture_stage import FIELD, pictures_afterwards
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -92,7 +93,9 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        result = desk.describe(run(desk.add, study.method, generator))
+        pictures = pictures_afterwards(desk.study.terms)
+        found = run(desk.add, study.method, generator, pictures)
+        result = desk.describe(found)
         result.to_json(folder / RESULT)
     else:
         desk.greet_again()
@@ -132,6 +135,16 @@ def to_message(result: Result) -> Payload:
         message["at_limit"] = True
     if result.scores is not None:
         message |= {"points": result.scores.points, "scores": result.scores.scores}
+    if result.certainty is not None:
+        sure = result.certainty
+        message["tests"] = np.column_stack(
+            [sure.p_values, sure.q_values, sure.frequencies]
+        )
+    if result.agreement:
+        *needs, others = result.agreement["needs"]
+        message["needs"] = np.array(needs, dtype=np.int64)
+        message["need_others"] = others
+        message["one_span"] = float(result.agreement["p_value"])
     if result.stand_ins:
         place = {name: j for j, name in enumerate(result.feature_names)}
         pairs = [
@@ -162,7 +175,7 @@ class _Desk:
             self._state = SumFolder(folder)
         except OSError as error:
             raise InputError(f"cannot use {folder}: {error.strerror}") from error
-        self._claim()
+        claim_folder(folder, study_file)
         timeout = study_file.timeout
         self.add = SecureSum(self._watched, self.study, timeout, self._state)
         self._members = Membership(self.study.sites)
@@ -191,8 +204,9 @@ class _Desk:
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.counted)
-        if "noise" in found.settings:
-            settings["noise"] = found.settings["noise"]
+        for key in ("noise", FIELD):
+            if key in found.settings:
+                settings[key] = found.settings[key]
         if "filled_with" in found.settings:
             settings["preprocessing"]["filled_with"] = found.settings["filled_with"]
         record = {
@@ -251,19 +265,29 @@ class _Desk:
         self.tell(Step(name, tuple(sorted(replies)), dict(failures)))
         return replies, failures
 
-    def _claim(self) -> None:
-        """Refuse a folder that holds the sums of another study."""
-        path = self._folder / CLAIM
-        claimed = read_claim(self._folder)
-        if claimed is None:
-            claim = {"name": self.study.name, "digest": self.study.digest}
-            with explained(f"cannot write {path}"):
-                write_atomically(path, json.dumps(claim) + "\n")
-        elif claimed != self.study.digest:
-            raise InputError(
-                f"{self._folder} belongs to another study, or to this one before its "
-                "file was changed: use another folder"
-            )
+
+def claim_folder(folder: Path, study: StudyFile) -> None:
+    """Note which study a folder belongs to; refuse one that holds sums of another.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder at the coordinator; made if it does not exist.
+    study : StudyFile
+        The study.
+    """
+    path = folder / CLAIM
+    claimed = read_claim(folder)
+    if claimed is None:
+        claim = {"name": study.name, "digest": study.digest}
+        with explained(f"cannot write {path}"):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, json.dumps(claim) + "\n")
+    elif claimed != study.digest:
+        raise InputError(
+            f"{folder} belongs to another study, or to this one before its file was "
+            "changed: use another folder"
+        )
 
 
 def read_claim(folder: Path) -> str | None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import RULES as ALL_RULES
-from fedsdr.disclosure import LedgerError, PeerBook, ReleaseGate, Violation
+from fedsdr.disclosure import Entry, LedgerError, PeerBook, ReleaseGate, Violation
+from fedsdr.disclosure.increments import describe_increments
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.protocols.secure.exact_sums import (
@@ -21,13 +22,14 @@ from fedsdr.protocols.secure.secure_site import fill_with_own_means
 from fedsdr.questions import ColumnShapes, DiagonalsOf, MomentsOf, RowSettings
 from fedsdr.rows import Rows
 from fedsdr.secure_sum import Identity
+from fedsdr.study.accepted_studies import with_study
 from fedsdr.study.level_counts import LevelCounts
 from fedsdr.study.preprocessing import ColumnProfile
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
-from fedsdr.study.stewardship import open_ledger
+from fedsdr.study.stewardship import Partner, list_partners, open_ledger
 from fedsdr.study.study_file import StudyFile
-from fedsdr.study.study_site import check_identity
+from fedsdr.study.study_site import check_identity, seed_of_halves
 from fedsdr.study.value_summary import ValueSummary
 
 #: Rules that a dry run can judge; the others depend on what will be asked, and on the
@@ -60,6 +62,10 @@ class DryRun:
         Values of the columns of numbers, for the steward's eyes only.
     levels : dict of str to LevelCounts
         Rows by level before and after the preparation, for the same eyes.
+    partners : tuple of Partner
+        Partners in the study, and what the steward has decided about each.
+    differences : tuple of str
+        What the difference of sums and earlier ones shows, one line each.
     """
 
     site: SiteFile
@@ -69,20 +75,29 @@ class DryRun:
     violations: tuple[Violation, ...] | None
     summaries: dict[str, ValueSummary] = field(default_factory=dict, repr=False)
     levels: dict[str, LevelCounts] = field(default_factory=dict, repr=False)
+    partners: tuple[Partner, ...] = ()
+    differences: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
-        """Whether the site could take part."""
+        """Whether the site could take part, once its new partners are accepted."""
         return not self.problems and not self.violations
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Partners that the steward has never decided about."""
+        return tuple(one.name for one in self.partners if one.standing == "new")
 
-def dry_run(site_file: str | Path) -> DryRun:
+
+def dry_run(site_file: str | Path, study_file: str | Path | None = None) -> DryRun:
     """Check a site as the study would, without sending anything.
 
     Parameters
     ----------
     site_file : str or Path
         The site's ``site.toml``.
+    study_file : str, Path or None, default=None
+        Study to check the site for; the one that the site file names if None.
 
     Returns
     -------
@@ -95,13 +110,16 @@ def dry_run(site_file: str | Path) -> DryRun:
     created.
     """
     site = read_site(site_file)
+    if study_file is not None:
+        site = with_study(site, Path(study_file))
     study = site.read_study()
     identity = Identity.load(site.at(site.identity))
     check_identity(site, study, identity)
-    data = SiteData(site, study)
+    data = SiteData(site, study, _known_entries(site, identity))
     profile = data.profile()
     problems = profile.problems()
-    shown = data.summaries(), data.level_counts()
+    partners = tuple(list_partners(site, study))
+    shown = data.summaries(), data.level_counts(), partners
     if problems:
         return DryRun(site, study, profile, tuple(problems), None, *shown)
     # Only counts of the folds matter here, not which rows they hold.
@@ -110,12 +128,18 @@ def dry_run(site_file: str | Path) -> DryRun:
     path = site.at(site.ledger)
     fill_with_own_means(agreed, rows)
     violations: list[Violation] = []
+    differences: list[str] = []
     try:
         ledger = open_ledger(site, identity)
+        rows.keep_halves(seed_of_halves(ledger))
         facts = agreed.observe(rows, ledger.fingerprint)
+        differences = describe_increments(facts.increments, ledger.entries())
         peers = PeerBook.read(site.at(site.peers))
         gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
         violations = gate.review(agreed.first_release(), facts)
+        if {one.standing for one in partners} <= {"accepted", "new"}:
+            # They are the steward's to accept, who looks before that.
+            violations = [one for one in violations if one.rule != "PARTNERS"]
         # Bounded rows can always be added.
         if not violations and study.privacy is None:
             _try_sums(agreed, rows, rescales=study.model.method.standardize)
@@ -123,7 +147,16 @@ def dry_run(site_file: str | Path) -> DryRun:
         problems.append(f"ledger: {path} is broken: {error}")
     except InputError as error:
         problems.append(str(error))
-    return DryRun(site, study, profile, tuple(problems), tuple(violations), *shown)
+    found = tuple(problems), tuple(violations), *shown
+    return DryRun(site, study, profile, *found, tuple(differences))
+
+
+def _known_entries(site: SiteFile, identity: Identity) -> tuple[Entry, ...]:
+    """Read the ledger; what is wrong with it is said later."""
+    try:
+        return open_ledger(site, identity).entries()
+    except (LedgerError, InputError):
+        return ()
 
 
 def _try_sums(agreed: AgreedStudy, rows: Rows, *, rescales: bool) -> None:

@@ -53,7 +53,8 @@ class ModelSettings(_Parameters):  # type: ignore[misc, valid-type]
     dense_limit, max_seconds : object
         Further ones, for many columns.
     select : object
-        "criteria"; tests are not made between sites yet.
+        "criteria", "tested" or "fdr": whether variables are tested on halves of the
+        rows. The halves are formed by each site, from a secret of its own.
     seed : int, default=0
         Seed of the draw that decides ties between votes. Folds are drawn by each site,
         from a secret of its own.

@@ -1,6 +1,8 @@
 """What a coordinator has ordered: which study its node conducts, and without whom."""
 
 import json
+import re
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +10,16 @@ from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.study.study_file import read_study
 
-ORDER = "order.json"
+#: In the folder of the coordinator's node: one file for each order.
+ORDERS = "orders"
+
+# Names of orders, which jobs have too.
+_NAME = re.compile(r"order-[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The last order, in the coordinator's own folder: it never comes with a job.
+    """An order, in the coordinator's own folder: a job has its name, and no more.
 
     Parameters
     ----------
@@ -32,13 +38,19 @@ class Order:
     folder: Path
     without: tuple[str, ...] = ()
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path) -> str:
         """Write the order.
 
         Parameters
         ----------
         folder : Path
             Folder of the coordinator's node; made if it does not exist.
+
+        Returns
+        -------
+        str
+            Name of the order, for the jobs that carry it out. Every order has a name of
+            its own, so that another one cannot take its place.
         """
         content = {
             "study": self.study,
@@ -46,9 +58,12 @@ class Order:
             "folder": str(self.folder.resolve()),
             "without": list(self.without),
         }
-        with explained(f"cannot write {folder / ORDER}"):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(folder / ORDER, json.dumps(content) + "\n")
+        name = f"order-{secrets.token_hex(16)}"
+        path = _file(folder, name)
+        with explained(f"cannot write {path}"):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, json.dumps(content) + "\n")
+        return name
 
     def check(self) -> None:
         """Refuse a study file that was changed since it was submitted."""
@@ -58,28 +73,49 @@ class Order:
             )
 
 
-def read_order(folder: Path) -> Order | None:
-    """Read the last order.
+def read_order(folder: Path, name: str) -> Order | None:
+    """Read the order of a job.
 
     Parameters
     ----------
     folder : Path
         Folder of the coordinator's node.
+    name : str
+        Name of the job.
 
     Returns
     -------
     Order or None
-        None if nobody has written one.
+        None if the job has not the name of an order: it is for the study that the node
+        was started with.
     """
+    if not _NAME.fullmatch(name):
+        return None
+    path = _file(folder, name)
     try:
-        content = json.loads((folder / ORDER).read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         return Order(
             str(content["study"]),
             Path(content["file"]),
             Path(content["folder"]),
             tuple(map(str, content["without"])),
         )
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{folder / ORDER} is damaged: submit again") from error
+        raise InputError(f"{path} is missing or damaged: submit again") from error
+
+
+def forget_order(folder: Path, name: str) -> None:
+    """Delete an order that was carried out.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the coordinator's node.
+    name : str
+        Name of the order.
+    """
+    _file(folder, name).unlink(missing_ok=True)
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / ORDERS / f"{name}.json"

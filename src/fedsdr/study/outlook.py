@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedsdr.method import MOST_BLOCKS, N_CANDIDATES
+from fedsdr.method import MOST_BLOCKS, N_CANDIDATES, Terms
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
@@ -16,14 +16,19 @@ from fedsdr.questions import (
     ColumnsOf,
     DiagonalsOf,
     MomentsOf,
+    PicturesOf,
     PrivateMoments,
     ProfileOf,
     RemainderOf,
     ScoreSteps,
+    SplitTestsOf,
     SpreadOf,
+    SpreadWithTests,
 )
+from fedsdr.rows.half_samples import smallest_sets
 from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
+from fedsdr.summaries.picture_sums import MOST_PICTURED, N_PICTURE_BINS
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10
@@ -77,8 +82,9 @@ def statistics(study: StudyFile) -> dict[str, int]:
     -------
     dict of str to int
         Number of values in each sum, in the order in which sums are requested; of a
-        profile for 10 selected variables and 2 directions, or as many as there are, and
-        of columns for 10 of them.
+        profile, and of tests in each half, for 10 selected variables and 2 directions,
+        or as many as there are, of pictures for 2 directions, and of columns for 10 of
+        them.
     """
     terms = study.to_study().terms
     if terms.privacy is not None:
@@ -101,10 +107,19 @@ def statistics(study: StudyFile) -> dict[str, int]:
         found["errors"] = terms.max_candidates
     if terms.max_profiles:
         s, k = min(USUAL_SELECTED, terms.n_features), min(2, terms.n_features)
-        found["spread"] = SpreadOf.length(terms.n_features)
+        spread = SpreadOf.length(terms.n_features)
+        if study.method.selects_by_tests:
+            found[SplitTestsOf.name] = SplitTestsOf.length(s, k, terms.n_splits)
+        elif terms.n_splits:
+            spread += SplitTestsOf.length(s, k, terms.n_splits)
+        joined = terms.n_splits and not study.method.selects_by_tests
+        found[SpreadWithTests.name if joined else SpreadOf.name] = spread
         found["profile"] = ProfileOf.length(s, k)
         found["remainder"] = RemainderOf.length(terms.n_features)
-        found["agreement"] = AgreementOf.length(terms.n_features)
+        found["agreement"] = AgreementOf.length(terms.n_features, k)
+    if terms.picture_rows:
+        k = min(2, terms.n_features)
+        found[PicturesOf.name] = PicturesOf.length(k, len(terms.classes))
     return found
 
 
@@ -181,7 +196,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     agreed = study.to_study()
     d = len(agreed.columns)
     if agreed.terms.privacy is not None:
-        return [*describe_privacy(study), _TAKES_PART]
+        return [*describe_privacy(study), *_joining(study), _TAKES_PART]
     most = agreed.terms.max_columns
     pairs = (
         f"variances of {d} columns and what y has to do with each, covariance and "
@@ -194,7 +209,7 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         f"sums over the sites that stay, {agreed.agreed_threshold} at least: number of "
         f"rows, {pairs}"
     )
-    lines = [pooled]
+    lines = [pooled, *_joining(study)]
     if agreed.terms.scored:
         lines[0] += ", after columns are replaced by normal scores"
         lines.append(
@@ -210,6 +225,17 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
     if agreed.terms.n_folds:
         lines.append(f"the same sums for {agreed.terms.n_folds} random folds of rows")
+    if agreed.terms.n_splits:
+        lines.append(
+            f"the same sums for both halves of {agreed.terms.n_splits} splits of the "
+            "rows, which every site makes by a secret of its own, and so for "
+            f"{_part_text(agreed.terms.n_splits)} of all rows"
+        )
+        lines.append(
+            "once, for tests: of every tested variable and half its coefficients for "
+            "functions of y, their variances, and sums of fourth powers, over the "
+            "other halves"
+        )
     if agreed.terms.max_votes:
         lines.append("how many sites vote for which dimension, and not which ones")
     if agreed.terms.validation_fraction:
@@ -221,7 +247,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
         lines.append(
             "how far the sites' covariances of these variables are apart, and how many "
-            "sites do not agree with the result, not which; for warnings, sums of "
+            "sites do not agree with the result, or need how many of its directions, "
+            "not which; for warnings, sums of "
             "skewness, of how many directions sites use, and of products of y with "
             "squares of columns"
         )
@@ -237,6 +264,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
             "if it asks for variables and directions of its own choice: covariances at "
             "single sites, not at which; see SECURITY.md"
         )
+    if agreed.terms.picture_rows:
+        lines.append(describe_pictures(agreed.terms))
     lines.append(
         "which sites have numbers too large or too small to be added as they are; of "
         "every column then how large its numbers are on average over the sites, as a "
@@ -244,6 +273,27 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
     )
     lines.append(_TAKES_PART)
     return lines
+
+
+def describe_pictures(terms: Terms) -> str:
+    """Describe in words what the sums for pictures show.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of a study with pictures.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    what = "rows of each class" if terms.classes else "rows and the sum of y"
+    return (
+        f"for pictures, {what} in {N_PICTURE_BINS} bins of each direction (at most "
+        f"{MOST_PICTURED}); of bins in which a site has fewer than "
+        f"{terms.picture_rows} rows in a cell, nothing of that site"
+    )
 
 
 def seen_by_sites(study: StudyFile) -> list[str]:
@@ -278,8 +328,21 @@ def seen_by_sites(study: StudyFile) -> list[str]:
             "directions on the way to the result, coefficients of y on them and what "
             "they explain, and the usual variance of every column"
         )
+    if study.to_study().terms.n_splits:
+        lines.append(
+            "what each half of all rows selects: variables, directions, coefficients, "
+            "and the inverse covariance of the other half"
+        )
     lines.append("the result: directions, variables, eigenvalues, number of rows")
+    if study.to_study().terms.n_splits:
+        lines[-1] += ", tests of all variables"
     return lines
+
+
+def _part_text(n_splits: int) -> str:
+    """Say how small a set is whose sums follow from those of halves."""
+    least = min(map(len, smallest_sets(n_splits)))
+    return {1: "an eighth", 2: "a quarter"}.get(least, "a half")
 
 
 def _kind(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> str:
@@ -297,3 +360,15 @@ def _size(one: FieldSpec, sizes: dict[str, int], items: dict[str, int]) -> int:
     lengths = [n if isinstance(n, int) else sizes[n] for n in one.shape]
     width = np.dtype(one.dtype).itemsize if one.kind == "array" else 1
     return int(np.prod(lengths)) * width
+
+
+def _joining(study: StudyFile) -> list[str]:
+    """Say what the difference of this study and earlier ones shows."""
+    names = ", ".join(sorted(study.sites.joining))
+    if not names:
+        return []
+    words = (
+        f"if the others have added the same columns before, the part of {names} alone: "
+        "the difference of both sums, which each of them has to allow"
+    )
+    return [words]

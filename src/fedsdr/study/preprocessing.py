@@ -51,7 +51,7 @@ class ColumnProfile:
     n_rows : int, default=0
         Number of rows read.
     n_dropped : int, default=0
-        Number of rows dropped because of a gap, in columns declared "drop".
+        Number of rows left out because of a gap.
     counts : dict of str to dict
         For each column of the study, the counts of "missing" after its preparation and
         of each of `STEPS` in all rows, and of each of `PROBLEMS` in the rows kept.
@@ -166,10 +166,14 @@ class Preprocessor:
         Study file, which declares the columns.
     names : mapping of str to str, default={}
         Name in the data of each column of the study whose name differs there.
+    left_out : frozenset of str, default=frozenset()
+        Columns declared "mean or drop" of which this site leaves rows with gaps out,
+        see `fedsdr.study.rare_gaps`.
     """
 
     study: StudyFile
     names: Mapping[str, str] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
 
     @property
     def sources(self) -> dict[str, str]:
@@ -188,14 +192,14 @@ class Preprocessor:
         Returns
         -------
         Prepared
-            Rows, without those that have gaps in columns declared "drop". Problems are
-            counted, not raised: see `ColumnProfile.check`.
+            Rows, without those that have gaps in columns declared "drop" or in
+            `left_out`. Problems are counted, not raised: see `ColumnProfile.check`.
         """
         study = self.study
         read = apply_plans(batch, study.plans, self.sources)
         kept = np.ones(len(batch), dtype=bool)
         for name, column in read.items():
-            if study.missing_in(name) == "drop":
+            if study.missing_in(name) == "drop" or name in self.left_out:
                 kept &= ~column.missing
         profile = ColumnProfile.of(read)
         profile.n_rows, profile.n_dropped = len(batch), int((~kept).sum())

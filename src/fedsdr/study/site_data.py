@@ -1,7 +1,7 @@
 """Read the rows of a site batch by batch, in the form that the study declares."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.data import Source, open_source
 from fedsdr.data.keyed_source import KeyedSource
-from fedsdr.disclosure import ColumnOrigin
+from fedsdr.disclosure import ColumnOrigin, Entry
+from fedsdr.disclosure.increments import known_lengths
 from fedsdr.exceptions import InputError
 from fedsdr.rows import MemoryRows, Rows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
@@ -20,6 +21,7 @@ from fedsdr.study.checked_files import CheckError
 from fedsdr.study.level_counts import LevelCounts, count_levels
 from fedsdr.study.origin_reader import OriginReader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
+from fedsdr.study.rare_gaps import leave_rare_gaps
 from fedsdr.study.site_file import SiteFile
 from fedsdr.study.study_file import StudyFile
 from fedsdr.study.value_summary import ValueSummary, summarize_values
@@ -36,9 +38,13 @@ class SiteData:
         Site file, which names the source of the rows.
     study : StudyFile
         Study file, which declares the columns.
+    entries : iterable of Entry, default=()
+        The site's ledger: rows of earlier releases are recognised among those of now.
     """
 
-    def __init__(self, site: SiteFile, study: StudyFile) -> None:
+    def __init__(
+        self, site: SiteFile, study: StudyFile, entries: Iterable[Entry] = ()
+    ) -> None:
         self._where = f"data of site '{site.name}'"
         self._site = site
         self._study = study
@@ -51,6 +57,10 @@ class SiteData:
         except InputError as error:
             raise CheckError(str(site.file), [f"data: {error}"]) from error
         _check_columns(self._where, self._source.columns, self._preprocessor.sources)
+        names = self._preprocessor.sources.values()
+        self._lengths = known_lengths(entries, set(names))
+        fewest = site.read_policy().min_level_rows
+        self._preprocessor = leave_rare_gaps(self._preprocessor, self.batches, fewest)
 
     def profile(self) -> ColumnProfile:
         """Read all rows and count their values, gaps and problems.
@@ -134,7 +144,8 @@ class SiteData:
         file is not read twice.
         """
         used = [plan.name for plan in self._study.plans if plan.used]
-        profile, reader = ColumnProfile.of(used), OriginReader(self._preprocessor)
+        profile = ColumnProfile.of(used)
+        reader = OriginReader(self._preprocessor, self._lengths)
         batches: list[tuple[Matrix, NDArray[Any]]] = []
         held = 0
         for batch, prepared in self._prepared():

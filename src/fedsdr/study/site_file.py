@@ -9,7 +9,7 @@ from fedsdr.disclosure import Policy
 from fedsdr.exceptions import InputError
 from fedsdr.study.checked_files import CheckError, read_model
 from fedsdr.study.study_columns import FROZEN
-from fedsdr.study.study_file import Name, StudyFile, read_study
+from fedsdr.study.study_file import SiteName, StudyFile, read_study
 
 
 def _read_key(value: Any) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class SiteFile(BaseModel):
     model_config = FROZEN
 
     file: Path
-    name: Name
+    name: SiteName
     data: dict[str, Any]
     study: str = "study.toml"
     identity: str = "identity.key"

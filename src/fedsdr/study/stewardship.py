@@ -15,6 +15,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.secure_sum import Identity
 from fedsdr.study.site_file import SiteFile
+from fedsdr.study.study_file import StudyFile
 
 #: Name of the last line of an export.
 STATEMENT = "statement"
@@ -92,20 +93,22 @@ def begin_ledger(site: SiteFile) -> bool:
     return True
 
 
-def list_partners(site: SiteFile) -> list[Partner]:
-    """List the partners of a site in its study.
+def list_partners(site: SiteFile, study: StudyFile | None = None) -> list[Partner]:
+    """List the partners of a site in a study.
 
     Parameters
     ----------
     site : SiteFile
         Site file.
+    study : StudyFile or None, default=None
+        The study; the one that the site file names if None.
 
     Returns
     -------
     list of Partner
         Sorted by name.
     """
-    roster = site.read_study().sites.roster
+    roster = (study or site.read_study()).sites.roster
     book = PeerBook.read(site.at(site.peers))
     return [
         Partner(name, key, book.standing(name, key))
@@ -114,7 +117,9 @@ def list_partners(site: SiteFile) -> list[Partner]:
     ]
 
 
-def accept_partners(site: SiteFile, names: Sequence[str] = ()) -> list[Partner]:
+def accept_partners(
+    site: SiteFile, names: Sequence[str] = (), study: StudyFile | None = None
+) -> list[Partner]:
     """Accept partners of a study, with the keys that it has for them.
 
     Parameters
@@ -125,13 +130,15 @@ def accept_partners(site: SiteFile, names: Sequence[str] = ()) -> list[Partner]:
         Partners to accept, also if they had another key before, were revoked, or have
         lost their ledger. All new ones if not given; then an `InputError` names those
         that need to be named.
+    study : StudyFile or None, default=None
+        The study; the one that the site file names if None.
 
     Returns
     -------
     list of Partner
         Those that are accepted now and were not before.
     """
-    partners = list_partners(site)
+    partners = list_partners(site, study)
     unknown = sorted(set(names) - {one.name for one in partners})
     if unknown:
         raise InputError(f"the study has no partner {', '.join(map(repr, unknown))}")

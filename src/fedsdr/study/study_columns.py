@@ -18,7 +18,10 @@ from fedsdr.preparation import ColumnPlan
 from fedsdr.preparation.column_plan import read_recode
 from fedsdr.preparation.levels import level_text
 
-Missing = Literal["refuse", "drop", "mean"]
+Missing = Literal["refuse", "drop", "mean", "mean or drop"]
+
+#: Treatments by which gaps are filled.
+FILLING = ("mean", "mean or drop")
 
 #: Files are read once and not changed; an unknown key is an error.
 FROZEN = ConfigDict(frozen=True, extra="forbid")
@@ -84,10 +87,11 @@ class Variable(BaseModel):
         where gaps are filled.
     levels : tuple of str, default=()
         All levels of a category.
-    missing : {"refuse", "drop", "mean"} or None, default=None
+    missing : {"refuse", "drop", "mean", "mean or drop"} or None, default=None
         Treatment of missing values at each site: refuse the study, drop these rows, or
-        fill in the mean over all sites (numbers only). None for the treatment that the
-        study declares.
+        fill in the mean over all sites (numbers only); "mean or drop" fills them, but
+        drops the rows at a site where fewer than ``min_level_rows`` have a gap. None
+        for the treatment that the study declares.
     source, expression, missing_codes, recode, missing_level : object
         Origin of the values, see `fedsdr.preparation.ColumnPlan`.
     scale, offset, log, date_format : object
@@ -126,6 +130,9 @@ class Variable(BaseModel):
         """
         keys = type(self).model_fields
         given = {key: getattr(self, key) for key in keys if key != "name"}
+        if self.missing in FILLING:
+            # Which rows a site leaves out is no matter of one column.
+            given["missing"] = "mean"
         return ColumnPlan(name, **given)
 
     @model_serializer(mode="wrap")
@@ -145,7 +152,7 @@ class Variable(BaseModel):
             raise InputError("a category has neither unit nor range: use levels")
         if self.type == "category" and not self.levels:
             raise InputError("a category needs levels: list all of them")
-        if self.type in ("category", "boolean") and self.missing == "mean":
+        if self.type in ("category", "boolean") and self.missing in FILLING:
             raise InputError(
                 f"a {self.type} has no mean: use missing = 'refuse' or 'drop', or "
                 "declare a level for missing values"
@@ -172,7 +179,7 @@ class Covariate(Variable):
         Lowest and highest number allowed.
     levels : tuple of str, default=()
         All levels of a category.
-    missing : {"refuse", "drop", "mean"} or None, default=None
+    missing : {"refuse", "drop", "mean", "mean or drop"} or None, default=None
         Treatment of missing values.
     source, expression, missing_codes, recode, missing_level : object
         Origin of the values, see `fedsdr.preparation.ColumnPlan`.
@@ -239,7 +246,7 @@ class Target(Variable):
     def _check_target(self) -> Self:
         if self.type in ("date", "ignored"):
             raise InputError("a response is a number, a category or a boolean")
-        if self.missing == "mean":
+        if self.missing in FILLING:
             raise InputError("a response is never filled in: use 'refuse' or 'drop'")
         return self
 

@@ -24,11 +24,12 @@ from fedsdr.method import Method, Variables, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
-from fedsdr.spoken import LONGEST, is_name
+from fedsdr.spoken import LONGEST, is_name, is_site_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
-from fedsdr.study.study_columns import FROZEN, Covariate, Missing, Target
+from fedsdr.study.study_columns import FILLING, FROZEN, Covariate, Missing, Target
+from fedsdr.summaries.safe_bins import FEWEST_ROWS
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
@@ -47,10 +48,10 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
             "each site, for at least 3 sites"
         )
     for name, key in value.items():
-        if not is_name(name) or name in RESERVED:
+        if not is_site_name(name) or name.lower() in RESERVED:
             raise ValueError(
-                f"a site cannot be called '{name}': use letters, digits, - and _, and "
-                f"neither of {', '.join(RESERVED)}"
+                f"a site cannot be called {name!r}: use letters, digits and blanks, at "
+                f"most {LONGEST}, and neither of {', '.join(RESERVED)}"
             )
         if not re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key):
             raise ValueError(
@@ -62,7 +63,14 @@ def _check_roster(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _check_site_name(value: str) -> str:
+    if not is_site_name(value):
+        raise ValueError(f"must be at most {LONGEST} letters, digits and blanks")
+    return value
+
+
 Name = Annotated[str, AfterValidator(_check_name)]
+SiteName = Annotated[str, AfterValidator(_check_site_name)]
 
 
 class Sites(BaseModel):
@@ -79,6 +87,9 @@ class Sites(BaseModel):
         Sites that have to be in the result. If one of them does not agree, the study
         does not begin; with "minimum", any that many are enough. Whoever is in the
         first sum has to be in all others.
+    joining : tuple of str, default=()
+        Sites that the others have added these columns without, in an earlier study. The
+        difference of both sums is their part, so each of them has to allow that.
     """
 
     model_config = FROZEN
@@ -86,6 +97,17 @@ class Sites(BaseModel):
     roster: Annotated[dict[str, str], AfterValidator(_check_roster)]
     minimum: StrictInt | None = None
     required: Literal["all", "minimum"] | tuple[str, ...] = "all"
+    joining: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_joining(self) -> Self:
+        unknown = sorted(set(self.joining) - set(self.roster))
+        if unknown:
+            raise ValueError(
+                f"joining: the roster has no site '{unknown[0]}': use names of the "
+                "roster"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_required(self) -> Self:
@@ -135,7 +157,7 @@ class StudyFile(BaseModel):
         Protocol by which the sums of the sites are added.
     timeout : float, default=600.0
         Seconds that a site may take to answer a message.
-    missing : {"refuse", "drop", "mean"}, default="refuse"
+    missing : {"refuse", "drop", "mean", "mean or drop"}, default="refuse"
         Treatment of missing values in columns that do not declare their own.
     target : Target
         The response.
@@ -145,6 +167,9 @@ class StudyFile(BaseModel):
         Parameters of the method, and the coordinator's seed.
     privacy : PrivacyTable or None, default=None
         Differential privacy of the sums; None for exact sums.
+    pictures : bool, default=False
+        Whether sites also add the response in bins of each direction, without cells of
+        fewer than 10 rows at any site, so that the result can be drawn.
     sites : Sites
         The sites that take part.
     """
@@ -160,6 +185,7 @@ class StudyFile(BaseModel):
     columns: dict[str, Covariate] = Field(min_length=1)
     model: ModelSettings = ModelSettings()
     privacy: PrivacyTable | None = None
+    pictures: bool = False
     sites: Sites
 
     @model_validator(mode="after")
@@ -187,6 +213,8 @@ class StudyFile(BaseModel):
             )
         if self.privacy is not None:
             self._check_private()
+        if self.pictures:
+            self._check_pictured()
         open_ended = [
             f"'{name}'"
             for name in self.imputed
@@ -226,6 +254,18 @@ class StudyFile(BaseModel):
                 "category with levels, or [model] response = 'ordered'"
             )
 
+    def _check_pictured(self) -> None:
+        if self.privacy is not None:
+            raise InputError(
+                "a study with [privacy] has one sum, with noise, and no pictures: "
+                "remove pictures = true"
+            )
+        if self.discrete and self.target.type == "number":
+            raise InputError(
+                "pictures need all classes of y beforehand: declare the target as a "
+                "category with levels, or remove pictures = true"
+            )
+
     @property
     def method(self) -> Method:
         """The method that the study agreed on, with its promise of privacy."""
@@ -246,7 +286,7 @@ class StudyFile(BaseModel):
         return tuple(
             name
             for name, column in self.columns.items()
-            if column.type != "ignored" and self.missing_in(name) == "mean"
+            if column.type != "ignored" and self.missing_in(name) in FILLING
         )
 
     @property
@@ -272,9 +312,9 @@ class StudyFile(BaseModel):
 
         Returns
         -------
-        {"refuse", "drop", "mean"}
+        {"refuse", "drop", "mean", "mean or drop"}
             Treatment that the column declares, or else that of the study. Means are
-            filled into numeric columns of X only; where the study declares "mean",
+            filled into numeric columns of X only; where the study declares that,
             gaps in other columns are refused.
         """
         column = self.target if name == self.target.name else self.columns[name]
@@ -282,7 +322,7 @@ class StudyFile(BaseModel):
             return column.missing
         filled = column.type in ("number", "date")
         fillable = filled and column is not self.target
-        return self.missing if fillable or self.missing != "mean" else "refuse"
+        return self.missing if fillable or self.missing not in FILLING else "refuse"
 
     def to_study(self) -> AgreedStudy:
         """Reduce the file to the values that the protocol needs.
@@ -301,6 +341,8 @@ class StudyFile(BaseModel):
         # Studies that need all sites keep the digests that they had before.
         if self.sites.required != "all":
             plain["required"] = _plain(self.sites.required)
+        if self.sites.joining:
+            plain["joining"] = sorted(self.sites.joining)
         variables = Variables(self.features, self.discrete)
         agreed = AgreedStudy(
             self.name,
@@ -313,7 +355,12 @@ class StudyFile(BaseModel):
             imputed=self.imputed,
             ranges=tuple(r for c in self.columns.values() for r in c.ranges),
             details=hashlib.sha256(canonical(plain)).hexdigest(),
+            joining=self.sites.joining,
         )
+        if self.pictures:
+            classes = self.target.classes if self.discrete else ()
+            terms = replace(agreed.terms, picture_rows=FEWEST_ROWS, classes=classes)
+            return replace(agreed, terms=terms)
         if self.privacy is None:
             return agreed
         # Of the sites in a sum, those that collude know their own noise.
@@ -333,6 +380,8 @@ class StudyFile(BaseModel):
         # Studies without it keep the digests that they had before there was privacy.
         if self.privacy is None:
             del found["privacy"]
+        if not self.pictures:
+            del found["pictures"]
         return found
 
     def settings(self) -> dict[str, Any]:

@@ -5,10 +5,12 @@ import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.certainty import Certainty
 from fedsdr.disclosure import Ledger, PeerBook, ReleaseGate
 from fedsdr.exceptions import Refusal, SiteWarning, fixed_code, warn_user
 from fedsdr.normal_scores import NormalScores
@@ -136,10 +138,28 @@ def _open(site: SiteFile, *, rehearsal: bool) -> StudySite:
     ledger, peers = _open_memory(site, identity, rehearsal=rehearsal)
     # The same folds in every process: a sum that is requested again must be equal.
     seed = int.from_bytes(ledger.derive(f"folds of {agreed.digest}"))
-    rows = SiteData(site, study).rows(np.random.default_rng(seed))
+    rows = SiteData(site, study, ledger.entries()).rows(np.random.default_rng(seed))
+    rows.keep_halves(seed_of_halves(ledger))
     gate = ReleaseGate(site.read_policy(), ledger, peers, site.name)
     party = SecureSite(site.name, agreed, rows, identity, gate)
     return StudySite(site, study, party, writes=not rehearsal)
+
+
+def seed_of_halves(ledger: Ledger) -> int:
+    """Derive the secret that divides the rows of a site into halves.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Ledger of the site, whose key is secret.
+
+    Returns
+    -------
+    int
+        The same number in all studies: no coordinator gets other halves by another
+        study.
+    """
+    return int.from_bytes(ledger.derive("halves of rows"))
 
 
 def _open_memory(
@@ -215,6 +235,9 @@ def read_message(
     if "points" in found:
         found["scores"] = NormalScores(found.pop("points"), found["scores"])
     pairs = found.pop("stand_ins", np.empty((0, 2), dtype=np.int64))
+    found["agreement"] = _read_agreement(found)
+    if "tests" in found:
+        found["certainty"] = _read_tests(found.pop("tests"), study)
     return Result(
         feature_names=study.features,
         settings=settings,
@@ -222,6 +245,29 @@ def read_message(
         stand_ins=_name_pairs(pairs, study.features),
         **found,
     )
+
+
+def _read_tests(tests: NDArray[np.float64], study: StudyFile) -> Certainty:
+    """Read the tests of all variables."""
+    terms = study.to_study().terms
+    if not terms.n_splits or not ((tests >= 0.0) & (tests <= 1.0)).all():
+        raise Refusal("MALFORMED", "these are no tests of the study's variables")
+    p_values, q_values, frequencies = np.array(tests).T
+    return Certainty(p_values, q_values, frequencies, n_halves=2 * terms.n_splits)
+
+
+def _read_agreement(found: Payload) -> dict[str, Any]:
+    """Take from a message how many directions sites need."""
+    names = ("needs", "need_others", "one_span")
+    needs, others, p_value = (found.pop(name, None) for name in names)
+    if needs is None and others is None and p_value is None:
+        return {}
+    if needs is None or others is None or p_value is None:
+        raise Refusal("MALFORMED", "a count of the study's sites is not complete")
+    counts = [*needs.tolist(), others]
+    if min(counts) < 0 or not 0.0 <= p_value <= 1.0:
+        raise Refusal("MALFORMED", "this is no count of the study's sites")
+    return {"needs": counts, "p_value": p_value}
 
 
 def _name_pairs(

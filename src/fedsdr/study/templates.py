@@ -16,8 +16,11 @@ name = {name}
 purpose = {purpose}
 protocol = "secure"        # sums under masks: nobody sees a single site's numbers
 timeout = 600              # seconds that a site may take to answer a message
-missing = {missing}         # or "drop" these rows, or "mean" over all sites; a column
+missing = {missing}         # or "drop" these rows, or "mean" over all sites, or
+                           # "mean or drop", where a site has only a few; a column
                            # may declare its own rule
+# pictures = true          # sites also add y in bins of each direction, for pictures
+                           # without cells of fewer than 10 rows at any site
 
 [target]
 {response}
@@ -48,6 +51,7 @@ response = "auto"          # by the type of the target; or "ordered" numbers, "c
                            # names, or "minimum" for any that many
 # minimum = 3              # fewest sites that a sum can be opened for; by default two
                            # thirds of them, and at least 3
+# joining = ["west"]       # sites that the others have added these columns without
 
 # The line that `fedsdr keygen` prints at each site, sent to you in a way that you
 # trust. At least 3 sites.
@@ -71,7 +75,7 @@ _SITE = """\
 
 name = {name}              # as in the roster
 study = {study}
-identity = "identity.key"  # written by `fedsdr keygen`; nobody else may have it
+identity = "identity.key"  # the site's own key; nobody else may have it
 ledger = "ledger"          # record of every release: never delete it
 peers = "peers.json"       # accepted partners, see `fedsdr site peers`
 result = "result.json"     # file for the published result
@@ -97,9 +101,13 @@ max_columns_per_row = 0.33 # or "unlimited"
 max_row_share = 0.5        # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
+# max_pictures = 1         # studies with pictures of the same response
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
+# min_increment_rows = 50  # rows that may have been added since an earlier study
+# seen_alone = true        # join sites that have added the same columns before
 # min_known_peers = 3      # accepted partners in every sum; by default all partners
+# join_counts = false      # not in counts of sites that do not agree with a result
 """
 
 

@@ -246,7 +246,8 @@ def _sum_lane(
     for own in blocks:
         rows = buffer[: own.stop - own.start]
         np.subtract(row_block(X, own), mean, out=rows)
-        total += rows.sum(axis=0)
+        # A product with ones takes half as long as numpy's sum.
+        total += np.ones(len(rows)) @ rows
         if squares:
             # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
             scatter += rows.T @ rows

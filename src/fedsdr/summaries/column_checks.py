@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.direction_curves import curves_of
@@ -45,10 +46,15 @@ def shapes_of_columns(
     fourth: Vector = np.zeros(n_features)
     for rows in batches:
         n_rows += len(rows)
-        # Products: numpy's powers above the second take ten times as long.
-        near = np.clip(rows, -FARTHEST, FARTHEST)
-        third += (near * near * near).sum(axis=0)
-        fourth += ((rows * rows) ** 2).sum(axis=0)
+        # Products: numpy's powers and sums take several times as long.
+        ones = np.ones(len(rows))
+        square = rows * rows
+        if square.max(initial=0.0) <= FARTHEST**2:
+            third += np.einsum("ij,ij->j", square, rows)
+        else:
+            near = np.clip(rows, -FARTHEST, FARTHEST)
+            third += np.einsum("ij,ij->j", near * near, near)
+        fourth += ones @ np.multiply(square, square, out=square)
     spread = np.clip(fourth / max(n_rows, 1) - 1.0, 0.0, None)
     return third / max(n_rows, 1), np.sqrt(spread / max(n_rows, 1))
 
@@ -70,7 +76,7 @@ def leading_functions(weights: Weights) -> Matrix | None:
     if not weights.has_functions:
         return None
     n_rows = len(weights.ranks)
-    values = weights.polynomials.at(weights.ranks)
+    values = weights.polynomials_at(slice(None))
     values = values[:, :N_FUNCTIONS] * np.sqrt(n_rows)
     functions = np.zeros((n_rows, N_FUNCTIONS))
     functions[:, : values.shape[1]] = values
@@ -101,6 +107,7 @@ class BesideDirections:
 
     def __init__(self, reduced: Matrix, functions: Matrix) -> None:
         self._reduced, self._n_rows = reduced, len(functions)
+        self._memory: dict[int, Matrix] = {}
         self._usable = self._n_rows >= FEWEST_ROWS and bool(np.isfinite(reduced).all())
         if self._usable:
             self._inverse = np.linalg.pinv(reduced.T @ reduced, hermitian=True)
@@ -142,17 +149,34 @@ class BesideDirections:
         deviation = np.sqrt(np.where(usable, left, 1.0) / n_rows)
         # Sums over the rows of 1, f and f^2 with powers of what is left of the columns.
         sums = np.zeros((4, len(weights), n_features))
+        inverse = 1.0 / deviation
+        slopes = slopes * inverse
         for place, rows in _placed(batches()):
-            rest = rows - reduced[place] @ slopes
-            rest /= deviation
+            rest = np.multiply(rows, inverse, out=self._scratch(0, rows.shape))
+            for values, slope in zip(reduced[place].T, slopes, strict=True):
+                # In place: a product of numpy would be written and read once more.
+                rest = dger(-1.0, slope, values, a=rest.T, overwrite_a=1).T
             np.clip(rest, -FARTHEST_LEFT, FARTHEST_LEFT, out=rest)
-            square = rest * rest
-            sums[0] += weights[:, place] @ rest
-            sums[1] += weights[:, place] @ square
-            sums[2] += weights[:, place] @ np.multiply(rest, square, out=rest)
-            sums[3] += weights[:, place] @ np.multiply(square, square, out=square)
+            square = np.multiply(rest, rest, out=self._scratch(1, rows.shape))
+            own = weights[:, place]
+            sums[0] += own @ rest
+            sums[1] += own @ square
+            # Of the higher powers only some are needed, and row by row they are faster.
+            np.multiply(rest, square, out=rest)
+            for row in (0, *range(1 + N_FUNCTIONS, len(own))):
+                sums[2, row] += own[row] @ rest
+            np.multiply(square, square, out=square)
+            for row in range(1 + N_FUNCTIONS, len(own)):
+                sums[3, row] += own[row] @ square
         found = np.where(usable, self._combined(sums), 0.0)
         return found if np.isfinite(found).all() else nothing
+
+    def _scratch(self, which: int, shape: tuple[int, ...]) -> Matrix:
+        """Return memory that is written over each time, so that it stays in a cache."""
+        held = self._memory.get(which)
+        if held is None or held.shape != shape:
+            held = self._memory[which] = np.empty(shape)
+        return held
 
     def _combined(self, sums: Matrix) -> Matrix:
         """Combine powers of r to h = r^2 - b r - a, and to its square."""

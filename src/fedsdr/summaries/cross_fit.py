@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.summaries.kernels import group_members
 
 #: Returns batches of rows, centred and scaled.
 Batches = Callable[[], Iterable[Matrix]]
@@ -61,7 +62,11 @@ class HalfTest:
 
 
 def cross_fit(
-    batches: Batches, functions: Matrix, halves: Sequence[Mask], test: HalfTest
+    batches: Batches,
+    functions: Matrix,
+    halves: Sequence[Mask],
+    test: HalfTest,
+    subjects: NDArray[np.intp] | None = None,
 ) -> Vector:
     r"""Compute the sums of one test at one site, in two passes over its rows.
 
@@ -76,13 +81,17 @@ def cross_fit(
         Rows of every half.
     test : HalfTest
         What is tested.
+    subjects : ndarray of int, shape (n_rows,), optional
+        Subject of each row; all rows of a subject are in one batch and in one half.
 
     Returns
     -------
     ndarray of shape (n_values,)
         For all variables :math:`\sum r_j g_k`, then :math:`\sum r_j^2 e_k e_l` for
         k <= l, then :math:`\sum r_j^4`; the number of testing rows, and 1 for the site.
-        Zeros if a half has fewer than two rows.
+        Zeros if a half has fewer than two rows, or subjects. Not finite where the
+        numbers of the test are too large: zeros in their place would show a site by the
+        difference of two sums.
 
     Notes
     -----
@@ -92,12 +101,16 @@ def cross_fit(
     :math:`\sum r_j^2 e_k e_l` their covariance for rows of any variances (White 1980).
     The slopes come from the other half, so no degrees of freedom are lost by them: if
     they are wrong the residuals are too large, never too small.
+
+    Rows of one subject depend on each other. With subjects the products
+    :math:`r_j e_k` are added over the rows of each before they are squared (Liang and
+    Zeger 1986), and :math:`r_j^2` is: what counts is the number of subjects.
     """
     learning = halves[test.half]
     testing = halves[test.half ^ 1]
     nothing = np.zeros(test.n_values)
     n_learning, n_testing = int(learning.sum()), int(testing.sum())
-    if min(n_learning, n_testing) < FEWEST:
+    if min(_n_units(learning, subjects), _n_units(testing, subjects)) < FEWEST:
         return nothing
     sums = np.zeros((2, test.columns.size))
     moved: Matrix | float = 0.0
@@ -114,8 +127,8 @@ def cross_fit(
     coefficients = _mixed(test, moved * (start / n_learning), start)
     fitted = functions @ coefficients
     fitted -= fitted[testing].mean(axis=0)
-    found = _add_up(batches, testing, test, fitted, sums[1] / n_testing)
-    return found if np.isfinite(found).all() else nothing
+    mean = sums[1] / n_testing
+    return _add_up(batches, testing, test, fitted, mean, subjects)
 
 
 def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
@@ -129,8 +142,18 @@ def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
     return np.asarray(test.own * own + (1.0 - test.own) * shared)
 
 
+def _n_units(half: Mask, subjects: NDArray[np.intp] | None) -> int:
+    """Count the subjects of a half."""
+    return int(half.sum()) if subjects is None else np.unique(subjects[half]).size
+
+
 def _add_up(
-    batches: Batches, testing: Mask, test: HalfTest, fitted: Matrix, mean: Vector
+    batches: Batches,
+    testing: Mask,
+    test: HalfTest,
+    fitted: Matrix,
+    mean: Vector,
+    subjects: NDArray[np.intp] | None,
 ) -> Vector:
     """Add up coefficients, their covariances, and fourth powers over testing rows."""
     s, k = test.basis.shape
@@ -140,16 +163,29 @@ def _add_up(
     fourth = np.zeros(s)
     start = 0
     for rows in batches():
-        kept = testing[start : start + len(rows)]
-        g = fitted[start : start + len(rows)][kept]
+        place = slice(start, start + len(rows))
+        kept = testing[place]
+        g = fitted[place][kept]
         start += len(rows)
         x = rows[kept][:, test.columns] - mean
         beside, left = x @ test.inverse, g - x @ test.slopes
         scores += beside.T @ g
         own = beside**2
-        squares += own.T @ (left[:, first] * left[:, second])
+        if subjects is None:
+            squares += own.T @ (left[:, first] * left[:, second])
+        elif kept.any():
+            _, members = group_members(subjects[place][kept])
+            sums = [members @ (beside * one[:, None]) for one in left.T]
+            squares += np.stack(
+                [
+                    (sums[a] * sums[b]).sum(axis=0)
+                    for a, b in zip(first, second, strict=True)
+                ],
+                axis=1,
+            )
+            own = members @ own
         fourth += (own**2).sum(axis=0)
-    n_testing = int(testing.sum())
-    # A site's mean takes one of its rows.
-    squares *= n_testing / (n_testing - 1)
+    n_testing, n_units = int(testing.sum()), _n_units(testing, subjects)
+    # A site's mean takes one of its rows, or subjects.
+    squares *= n_units / (n_units - 1)
     return np.concatenate([scores.ravel(), squares.ravel(), fourth, [n_testing, 1.0]])

@@ -1,12 +1,18 @@
 """Parts of X as plain matrices, whether X is an array or a sparse matrix of scipy."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
+
+#: Numbers of a tile: few enough for a processor's cache.
+TILE = 1 << 17
+# Columns of a tile, at least, so that rows are not read number by number.
+NARROWEST = 16
 
 Values = NDArray[np.floating[Any]]
 
@@ -28,6 +34,40 @@ def is_sparse(X: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(X))
 
 
+def tile_columns(n_rows: int) -> int:
+    """Return the number of columns of a tile.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    int
+        At least 16.
+    """
+    return max(TILE // max(n_rows, 1), NARROWEST)
+
+
+def column_slices(n_rows: int, n_features: int) -> Iterator[slice]:
+    """Divide columns into tiles that stay in a processor's cache.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Numbers of rows and columns.
+
+    Yields
+    ------
+    slice
+        Columns next to each other.
+    """
+    width = tile_columns(n_rows)
+    for start in range(0, n_features, width):
+        yield slice(start, min(start + width, n_features))
+
+
 def row_block(X: Any, place: slice) -> Values:
     """Return some rows as a dense matrix.
 
@@ -45,6 +85,48 @@ def row_block(X: Any, place: slice) -> Values:
     """
     own = X[place]
     return np.asarray(own.toarray() if is_sparse(own) else own)
+
+
+def rows_at(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows, without a copy where that is possible.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows.
+    rows : ndarray of int
+        Ascending row numbers.
+
+    Returns
+    -------
+    ndarray or sparse matrix of shape (n_chosen, n_features)
+        A view, if X has its rows one after the other and these are at equal distances,
+        as those of a site often are; a copy otherwise.
+    """
+    plain = isinstance(X, np.ndarray) and X.flags.c_contiguous
+    return X[as_slice(rows)] if plain else X[rows]
+
+
+def as_slice(numbers: NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    """Write ascending numbers at equal distances as a slice, which is read faster.
+
+    Parameters
+    ----------
+    numbers : ndarray of int
+        Rows or columns.
+
+    Returns
+    -------
+    slice or ndarray of int
+        The numbers themselves if there is no slice.
+    """
+    if not numbers.size:
+        return numbers
+    steps = np.diff(numbers)
+    step = int(steps[0]) if steps.size else 1
+    if step < 1 or (steps != step).any():
+        return numbers
+    return slice(int(numbers[0]), int(numbers[-1]) + 1, step)
 
 
 def dense_columns(X: Any, columns: slice | NDArray[np.integer]) -> Matrix:
@@ -82,9 +164,12 @@ def largest_values(X: Any) -> Vector:
     """
     if is_sparse(X):
         highest, lowest = (np.ravel(one.toarray()) for one in (X.max(0), X.min(0)))
-    else:
-        highest, lowest = X.max(axis=0), X.min(axis=0)
-    return np.maximum(highest, -lowest).astype(np.float64, copy=False)
+        return np.maximum(highest, -lowest).astype(np.float64, copy=False)
+    largest = np.empty(X.shape[1])
+    for place in column_slices(*X.shape):
+        own = X[:, place]
+        largest[place] = np.maximum(own.max(axis=0), -own.min(axis=0))
+    return largest
 
 
 def as_dense(X: Any) -> Matrix:

@@ -11,8 +11,9 @@ from fedsdr.arrays import Mask, Matrix, Vector
 #: Returns batches of centred rows of some columns, with values of functions of y.
 SomeColumns = Callable[[], Iterable[tuple[Matrix, Matrix]]]
 
-#: Columns a few at a time: their places, centred rows of them, centred rows of the
-#: columns that are asked for, values of functions of y.
+#: Columns a few at a time: their places, rows of them, centred rows of the columns that
+#: are asked for, values of functions of y. These have the mean zero, so that products
+#: with them are the same whether the mean of a column has been subtracted or not.
 Parts = Iterable[tuple[slice, Matrix, Matrix, Matrix]]
 
 
@@ -179,7 +180,7 @@ class ColumnSums:
 
 
 def diagonals_of(
-    parts: Parts, n_features: int, n_rows: int, n_functions: int, response: Vector
+    parts: Parts, variances: Vector, n_rows: int, n_functions: int, response: Vector
 ) -> Diagonals:
     r"""Compute the diagonals of one site.
 
@@ -189,8 +190,10 @@ def diagonals_of(
         Places of columns, rows of them, rows of no others, and values of the functions
         of y with the response as the last of them, see `Rows.beside`; no values if
         there is no kernel.
-    n_features, n_rows : int
-        Numbers of columns and rows.
+    variances : ndarray of shape (n_features,)
+        Variance of every column about the site's mean.
+    n_rows : int
+        Number of rows.
     n_functions : int
         Number of functions that all sites have in common; 0 if they have none, and then
         there are no linear sums.
@@ -202,13 +205,13 @@ def diagonals_of(
     Diagonals
         Sums of the site.
     """
-    scatter, products = np.zeros(n_features), np.zeros(n_features)
+    n_features = variances.size
+    products = np.zeros(n_features)
     moved = np.zeros((0, n_features))
     overlap = np.zeros((0, 0))
     for place, rows, _, values in parts:
-        scatter[place] += np.einsum("ij,ij->j", rows, rows)
         if not values.size:
-            continue
+            break
         sums = values.T @ rows
         if not moved.size:
             moved = np.zeros((len(sums), n_features))
@@ -227,7 +230,7 @@ def diagonals_of(
         1,
         float(np.trace(overlap)),
         float((overlap**2).sum()),
-        scatter,
+        n_rows * variances,
         np.einsum("ij,ij->j", moved, moved),
         linear,
         products,
@@ -255,13 +258,16 @@ def columns_of(parts: Parts, n_features: int, columns: NDArray[np.intp]) -> Colu
     """
     scatter = np.zeros((n_features, columns.size))
     moved: Matrix | None = None
+    wanted = columns.size
     for place, rows, asked, values in parts:
-        scatter[place] += rows.T @ asked
+        # One product: it is reading the rows that takes the time.
+        both = np.hstack([asked, values]) if values.size else asked
+        sums = both.T @ rows
+        scatter[place] += sums[:wanted].T
         if values.size:
-            sums = values.T @ rows
             if moved is None:
-                moved = np.zeros((len(sums), n_features))
-            moved[:, place] += sums
+                moved = np.zeros((values.shape[1], n_features))
+            moved[:, place] += sums[wanted:]
     if moved is None:
         return ColumnSums(scatter, np.zeros_like(scatter))
     return ColumnSums(scatter, moved.T @ moved[:, columns])

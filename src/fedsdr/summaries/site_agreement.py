@@ -90,12 +90,19 @@ class Findings:
         Skewness of every column times the number of rows, see `shapes_of_columns`.
     squares : ndarray of shape (4, n_features)
         Functions of y against squares of all columns, see `BesideDirections`.
+    needs : ndarray of shape (n_levels, K + 1)
+        Number of sites by how many of the directions they need, see
+        `directions_needed`.
+    freedom : ndarray of shape (K,)
+        Degrees of freedom of the tests of the first directions, over these sites.
     """
 
     counts: Vector
     use: Vector
     skewness: Vector
     squares: Matrix
+    needs: Matrix
+    freedom: Vector
 
     def __add__(self, other: "Findings") -> "Findings":
         return Findings(
@@ -103,6 +110,8 @@ class Findings:
             self.use + other.use,
             self.skewness + other.skewness,
             self.squares + other.squares,
+            self.needs + other.needs,
+            self.freedom + other.freedom,
         )
 
 

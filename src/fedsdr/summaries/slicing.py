@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Matrix
 from fedsdr.exceptions import (
     InputError,
     SiteError,
@@ -36,6 +37,9 @@ MIN_ROWS = 4
 
 #: Default number of rows per slice.
 SLICE_SIZE = 20
+
+# Rows up to which the values of all functions of y are kept: about ten megabytes.
+FEW_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +335,29 @@ class Weights:
     def polynomials(self) -> RankPolynomials:
         """Polynomials of the rank, which several sums of a fit need."""
         return RankPolynomials(np.bincount(self.ranks))
+
+    def polynomials_at(self, rows: slice) -> Matrix:
+        """Evaluate the polynomials in some rows; of few rows, once for all sums.
+
+        Parameters
+        ----------
+        rows : slice
+            Numbers of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_polynomials)
+            Values, which must not be overwritten.
+        """
+        if len(self.ranks) <= FEW_ROWS:
+            return self._polynomials_of_all[rows]
+        return self.polynomials.at(self.ranks[rows])
+
+    @cached_property
+    def _polynomials_of_all(self) -> Matrix:
+        values = self.polynomials.at(self.ranks)
+        values.flags.writeable = False
+        return values
 
 
 def weigh(

@@ -27,8 +27,18 @@ Responses = Callable[[], Iterable[NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scan:
-    """Values that the first pass computes."""
+class Scan:
+    """Values that the first pass computes.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Responses.
+    origin : ndarray of shape (n_features,)
+        Row near the mean.
+    largest : ndarray of shape (n_features,)
+        Largest absolute value in each column.
+    """
 
     y: NDArray[Any]
     origin: Matrix
@@ -70,7 +80,7 @@ class Stream:
     _gaps: tuple[Sequence[int], Matrix] | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False)
     _prints: list[tuple[int, int]] | None = field(default=None, init=False)
-    _scanned: _Scan | None = field(default=None, init=False)
+    _scanned: Scan | None = field(default=None, init=False)
     _ahead: NDArray[Any] | None = field(default=None, init=False)
     _reached: Matrix = field(default_factory=lambda: np.zeros(1), init=False)
 
@@ -219,14 +229,27 @@ class Stream:
         start = 0
         for X in self.rows() if self._scanned is not None else self._first_pass():
             # In the first pass, of the rows that have been read.
-            if not np.isfinite(self._reached).all():
-                raise InputError(
-                    "X has values that are missing or not finite: leave those rows out "
-                    "or fill them in"
-                )
+            self._require_reached()
             stop = start + len(X)
             yield slice(start, stop), X
             start = stop
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows are summed as they are read: not rescaled, filled or scored."""
+        return self._powers is None and self._gaps is None and self._scores is None
+
+    def require_finite(self) -> None:
+        """Refuse values that are missing or not finite."""
+        self._scan()
+        self._require_reached()
+
+    def _require_reached(self) -> None:
+        if not np.isfinite(self._reached).all():
+            raise InputError(
+                "X has values that are missing or not finite: leave those rows out "
+                "or fill them in"
+            )
 
     def rows(self) -> Iterator[Matrix]:
         """Read the rows once, without centring them.
@@ -239,7 +262,7 @@ class Stream:
         for X, _ in self._filled():
             yield X
 
-    def _scan(self) -> _Scan:
+    def _scan(self) -> Scan:
         if self._scanned is None:
             for _ in self._first_pass():
                 pass
@@ -263,7 +286,7 @@ class Stream:
         found = np.concatenate(responses)
         if self._ahead is not None and not np.array_equal(found, self._ahead):
             raise InputError(_CHANGED)
-        self._scanned, self._ahead = _Scan(found, origin, self._reached), None
+        self._scanned, self._ahead = Scan(found, origin, self._reached), None
 
     def _rescaled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         known, found = self._spread, None

@@ -4,7 +4,7 @@ The sums are those of `summarize` up to rounding, but computed from batches. Sev
 parts of the rows, such as folds, are summed in the same pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -156,6 +156,16 @@ class _Smooth:
         values[:, kept] = self._functions.at(own)[1]
         return slice(None), values
 
+    def values(self, place: slice, kept: Mask | None) -> Matrix:
+        """Evaluate in some of all rows; in rows of other parts they are zero."""
+        if kept is None:
+            return self._functions.at(place)[1]
+        start = int(kept[: place.start].sum())
+        own = kept[place]
+        values = np.zeros((self.n_functions, len(own)))
+        values[:, own] = self._functions.at(slice(start, start + int(own.sum())))[1]
+        return values
+
     def finish(self, n_rows: int, mean: Vector, sums: Matrix) -> None:
         """Finish a batch: add its sums, of rows about a mean."""
         totals = self.at(slice(0, n_rows))[1].sum(axis=1)
@@ -180,8 +190,47 @@ class _Smooth:
         )
 
 
+#: Kernels of polynomials, each with the mask of the rows of its part.
+Kernels = Sequence[tuple[Mask | None, _Smooth]]
+
+
+def add_batches(
+    stream: Stream,
+    cell: NDArray[np.int32],
+    moments: Sequence[RowMoments],
+    kernels: Kernels,
+) -> None:
+    """Read the rows once, and add them to the moments of their cells.
+
+    Parameters
+    ----------
+    stream : Stream
+        Rows of the site.
+    cell : ndarray of int, shape (n_rows,)
+        Cell of each row.
+    moments : sequence of RowMoments
+        Moments of each cell.
+    kernels : sequence of tuple
+        Kernels of polynomials, which are added to as well, with the masks of their
+        rows.
+    """
+    origin: Vector | None = None
+    for place, rows in stream.finite():
+        origin = column_means(rows) if origin is None else origin
+        for kept, kernel in kernels:
+            kernel.begin(None if kept is None else kept[place])
+        functions = [kernel for _, kernel in kernels]
+        mean, sums = add_to_cells(moments, cell[place], rows, origin, functions)
+        for kernel, product in zip(functions, sums, strict=True):
+            kernel.finish(len(rows), mean, product)
+
+
 def summarize_parts(
-    stream: Stream, parts: Sequence[Part], *, memory: int = MEMORY
+    stream: Stream,
+    parts: Sequence[Part],
+    *,
+    memory: int = MEMORY,
+    add_rows: Callable[..., None] = add_batches,
 ) -> list[Summary]:
     """Summarise parts of the rows, all in the same pass.
 
@@ -194,6 +243,8 @@ def summarize_parts(
     memory : int, default=2**28
         Bytes of memory that means of groups may take. Kernels "slices" and "pairs" need
         one mean per slice or tie; if these need more memory, the rows are read again.
+    add_rows : callable, default=add_batches
+        Function that adds all rows to moments and kernels, where they are.
 
     Returns
     -------
@@ -215,13 +266,7 @@ def summarize_parts(
         for number, part in enumerate(parts)
         if part.weights.form == "functions"
     }
-    origin: Vector | None = None
-    for place, rows in stream.finite():
-        origin = column_means(rows) if origin is None else origin
-        for number, kernel in smooth.items():
-            kept = parts[number].kept
-            kernel.begin(None if kept is None else kept[place])
-        _add_batch(moments, cell[place], rows, origin, list(smooth.values()))
+    add_rows(stream, cell, moments, [(parts[k].kept, one) for k, one in smooth.items()])
     merged = [_union(moments, part, cell) for part in parts]
     # Symmetric to the last bit, like the result of `gram`.
     scatters = [(one.scatter + one.scatter.T) / 2 for one in merged]
@@ -250,26 +295,44 @@ def summarize_parts(
     return [one.without_rounding(stream.largest) for one in found]
 
 
-def _add_batch(
+def add_to_cells(
     moments: Sequence[RowMoments],
     cell: NDArray[np.int32],
     rows: Matrix,
     origin: Vector,
-    smooth: Sequence[_Smooth],
-) -> None:
-    """Add a batch to the moments of its cells, and to the products of all parts."""
+    functions: Sequence[RowFunctions],
+) -> tuple[Vector, list[Matrix]]:
+    """Add a batch to the moments of its cells.
+
+    Parameters
+    ----------
+    moments : sequence of RowMoments
+        Moments of each cell.
+    cell : ndarray of int, shape (n_rows,)
+        Cell of each row.
+    rows : ndarray of shape (n_rows, n_features)
+        Rows of the batch.
+    origin : ndarray of shape (n_features,)
+        Row that means are measured from.
+    functions : sequence of RowFunctions
+        Functions whose products with the rows are summed, too.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_features,)
+        Row that the rows were centred on, minus the origin.
+    products : list of ndarray
+        Products of the functions with rows about that row.
+    """
     if len(moments) == 1:
-        mean, sums = moments[0].add(rows, origin, smooth)
-    else:
-        for number, own in enumerate(moments):
-            inside = cell == number
-            if inside.any():
-                own.add(rows[inside], origin)
-        centre = column_means(rows)
-        parts = sum_rows(rows, centre, smooth, squares=False)
-        mean, sums = centre - origin, reduce(add, parts).products
-    for kernel, product in zip(smooth, sums, strict=True):
-        kernel.finish(len(rows), mean, product)
+        return moments[0].add(rows, origin, functions)
+    for number, own in enumerate(moments):
+        inside = cell == number
+        if inside.any():
+            own.add(rows[inside], origin)
+    centre = column_means(rows)
+    parts = sum_rows(rows, centre, functions, squares=False)
+    return centre - origin, reduce(add, parts).products
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:

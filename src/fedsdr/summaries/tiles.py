@@ -12,31 +12,11 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
-from fedsdr.summaries.blocked import MANY, blocks_of
-from fedsdr.summaries.dense_blocks import dense_columns
-
-#: Numbers of a tile: few enough for a processor's cache.
-TILE = 1 << 17
-# Columns of a tile, at least, so that rows are not read number by number.
-NARROWEST = 16
+from fedsdr.summaries.blocked import MANY
+from fedsdr.summaries.dense_blocks import column_slices, dense_columns
+from fedsdr.summaries.summary import centre
 
 Found = TypeVar("Found")
-
-
-def tile_columns(n_rows: int) -> int:
-    """Return the number of columns of a tile.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-
-    Returns
-    -------
-    int
-        At least 16.
-    """
-    return max(TILE // max(n_rows, 1), NARROWEST)
 
 
 def column_tiles(X: Any) -> Iterator[tuple[slice, Matrix]]:
@@ -54,7 +34,7 @@ def column_tiles(X: Any) -> Iterator[tuple[slice, Matrix]]:
     rows : ndarray of shape (n_rows, n_tile)
         All rows of these columns, centred; the caller may overwrite them.
     """
-    for place in blocks_of(X.shape[1], tile_columns(X.shape[0])):
+    for place in column_slices(*X.shape):
         yield place, _centred(X, place)
 
 
@@ -73,7 +53,7 @@ def map_tiles(X: Any, form: Callable[[slice, Matrix], Found]) -> list[Found]:
     list
         What it returned, in the order of the columns.
     """
-    places = list(blocks_of(X.shape[1], tile_columns(X.shape[0])))
+    places = list(column_slices(*X.shape))
     many = len(places) > 1 and X.shape[0] * X.shape[1] >= MANY
     threads = allowed_threads() if many else 1
     if threads == 1:
@@ -119,8 +99,6 @@ def products_with(X: Any, values: Matrix) -> Matrix:
 
 
 def _centred(X: Any, place: slice) -> Matrix:
-    """Copy a tile and centre it, twice, as `fedsdr.summaries.summary.centre`."""
+    """Copy a tile and centre it."""
     rows = dense_columns(X, place)
-    for _ in range(2):
-        rows -= rows.mean(axis=0)
-    return rows
+    return centre(rows, out=rows)[0]

@@ -10,7 +10,7 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
 from fedsdr.estimators.former_names import accept_former_names, renamed_attribute
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
 from fedsdr.peers.lasso_sir.lasso_paths import (
     choose_penalties,
@@ -26,6 +26,7 @@ from fedsdr.peers.lasso_sir.pseudo_responses import (
 from fedsdr.peers.lasso_sir.sliced_sites import SlicedSites, slice_sites
 from fedsdr.peers.slice_kernels import read_slices
 from fedsdr.solver import single_threaded_blas
+from fedsdr.telling import tell
 
 # Below these a column is constant (its spread over its largest entry), and a unit
 # vector lies in the span of others (its length outside of it).
@@ -65,6 +66,8 @@ class LassoSIR(Reducer):
         Largest dimension that "auto" may choose; None sets no limit.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the folds.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -146,6 +149,7 @@ class LassoSIR(Reducer):
         n_repeats: int = 3,
         max_directions: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.kernel = kernel
@@ -156,7 +160,9 @@ class LassoSIR(Reducer):
         self.n_repeats = n_repeats
         self.max_directions = max_directions
         self.random_state = random_state
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the directions.
 
@@ -222,7 +228,9 @@ class LassoSIR(Reducer):
         k = self._n_candidates(responses.shape[1], sliced)
         responses = responses[:, :k]
         grids = penalty_grids(columns, responses)
+        tell(f"cross-validating the penalties of {k} direction(s)")
         chosen = choose_penalties(columns, responses, grids, folds)
+        tell("fitting the lasso of each direction")
         fitted = fit_lasso(columns, responses, grids, chosen)
         strengths = np.linalg.norm(fitted, axis=0) * eigenvalues[:k]
         self.strengths_ = strengths / (strengths.max() or 1.0)

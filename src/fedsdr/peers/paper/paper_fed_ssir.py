@@ -4,11 +4,13 @@ from numbers import Integral
 from typing import Any, Self
 
 from fedsdr.estimators.checks import check_number
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Auto, Bic, Method, Moments
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
+from fedsdr.rows import MemoryRows
+from fedsdr.rows.row_marks import RowMarks
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.solver import single_threaded_blas
 
@@ -42,6 +44,8 @@ class PaperFedSSIR(Reducer):
         Largest number of iterations for one penalty.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws rotations and the rows held out, and decides ties between votes.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -106,6 +110,7 @@ class PaperFedSSIR(Reducer):
         tol: float = 1e-6,
         max_iter: int = 5000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_directions = n_directions
         self.penalty = penalty
@@ -115,7 +120,9 @@ class PaperFedSSIR(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.
 
@@ -136,13 +143,18 @@ class PaperFedSSIR(Reducer):
         require("secure", "PaperFedSSIR")
         method = self._method()
         generator = random_generator(self.random_state)
-        own = self._own_sites(X, y, sites, generator, method.response)
-        for rows in own.rows.values():
+        own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
+        held = {
+            name: rows
+            for name, rows in own.rows.items()
+            if isinstance(rows, MemoryRows)
+        }
+        for rows in held.values():
             # The protocol has no step in which sites agree on units.
             rows.check_values(LARGEST)
         run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
         with single_threaded_blas():
-            found, self.communication_ = run.fit(own.rows, generator)
+            found, self.communication_ = run.fit(held, generator)
         result = literal_result(found, self._feature_names(), method.settings())
         self._adopt(result, max_iter=self.max_iter, random_state=self.random_state)
         return self

@@ -22,6 +22,7 @@ from fedsdr.rows import Communication, MemoryRows
 from fedsdr.run import provenance
 from fedsdr.selection import elect_dimension
 from fedsdr.selection.penalties import universal_penalty
+from fedsdr.telling import tell
 from fedsdr.transports import InProcess, Transcript
 
 # Largest penalty that is validated, over sqrt(log d / N): the coordinator does not know
@@ -76,12 +77,14 @@ class PaperRun:
         transport = InProcess(parties, transcript=keep, on_error="raise")
         coordinator = PaperCoordinator(transport, list(parts), generator)
         d = self.terms.n_features
+        tell("adding covariances")
         sigma, counts = coordinator.covariance(d)
         scale = self._scale(sigma)
         k, rows = self._dimension(coordinator, generator)
         penalty, more = self._penalty(coordinator, k, sum(counts.values()))
         sigma = sigma / np.outer(scale, scale)
         iterates = coordinator.iterates(sigma, counts, k, penalty, scale=scale)
+        tell(f"iterating over the sites, at most {self.max_iter} times")
         fit = self._run(coordinator, iterates, k, penalty)
         objective, between = coordinator.finish(fit, counts)
         self._warn(fit, k)
@@ -168,7 +171,8 @@ class PaperRun:
         top = LARGEST * np.sqrt(np.log(max(d, 2)) / n_rows)
         grid = np.geomspace(top, rule.min_ratio * top, rule.penalties)
         bases = []
-        for rho in grid.tolist():
+        for done, rho in enumerate(grid.tolist()):
+            tell("validating penalties", done, len(grid))
             iterates = coordinator.iterates(
                 sigma, counts, k, rho, scale=scale, fitting=True
             )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.peers.ssir_cv.penalised_fits import Solver, leading_eigenvectors
 from fedsdr.summaries import Summary
+from fedsdr.telling import tell
 
 #: With a largest eigenvalue of Pi below this, nothing counts as selected.
 NOTHING = 0.01
@@ -146,6 +147,7 @@ def cross_validate(
     converged = np.empty(shape, dtype=bool)
     n_iter = np.empty(shape, dtype=np.intp)
     for fold, part in enumerate(folds):
+        tell("cross-validating dimensions and penalties", fold, len(folds))
         for place, k in enumerate(dimensions):
             path = solver(part.fitting, k, penalties)
             bases = [candidate_basis(fit.pi, k) for fit in path]

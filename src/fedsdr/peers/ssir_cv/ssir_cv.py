@@ -11,7 +11,7 @@ import pandas as pd
 from fedsdr.estimation import orthonormal
 from fedsdr.estimators.checks import check_flag, check_number
 from fedsdr.estimators.former_names import accept_former_names, renamed_attribute
-from fedsdr.estimators.reducer import Reducer, random_generator
+from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -30,6 +30,7 @@ from fedsdr.peers.ssir_cv.penalised_fits import (
 from fedsdr.peers.ssir_cv.pooled_rows import pool
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries import Summary
+from fedsdr.telling import tell
 
 #: Default penalties, as multiples of sqrt(log d / n).
 MULTIPLES = (0.2, 0.7, 1.2, 1.7, 2.2, 2.7)
@@ -67,6 +68,8 @@ class SSIRCV(Reducer):
         Iterations of one fit at most: 5,000, as shipped 1,000.
     random_state : int, RandomState instance, Generator or None, default=None
         Deals rows to folds.
+    verbose : int, default=0
+        With 1 or more, what is being done is written to stderr.
 
     Attributes
     ----------
@@ -153,6 +156,7 @@ class SSIRCV(Reducer):
         cv_tol: float | None = None,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.max_directions = max_directions
         self.penalties = penalties
@@ -164,7 +168,9 @@ class SSIRCV(Reducer):
         self.cv_tol = cv_tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
+    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Choose K and the penalty, and find the directions.
 
@@ -199,6 +205,7 @@ class SSIRCV(Reducer):
         with single_threaded_blas():
             table = cross_validate(folds, cross, dimensions, penalties)
             k, rho = table.choice
+            tell("fitting with the chosen dimension and penalty")
             fit = final(total, k, [rho])[0]
         self.penalty_ = rho
         self.validation_ = pd.DataFrame(table.rows())

@@ -1,7 +1,7 @@
 """A study as all parties have agreed on it: columns, terms, sites, threshold."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,9 @@ class AgreedStudy:
         Digest of everything else that was agreed: purpose, ranges, levels, choices.
     ring : FixedPoint
         Ring in which numbers are added.
+    joining : tuple of str, default=()
+        Sites that are new among others, see `fedsdr.disclosure.joining`. Part of
+        `details` as well.
     """
 
     name: str
@@ -71,6 +74,7 @@ class AgreedStudy:
     ranges: tuple[tuple[float, float], ...] = ()
     details: str = ""
     ring: FixedPoint = field(default_factory=FixedPoint)
+    joining: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.columns) != self.terms.n_features:
@@ -84,11 +88,6 @@ class AgreedStudy:
             raise InputError("the study must name a unit for every column, or for none")
         if self.ranges and len(self.ranges) != len(self.columns):
             raise InputError("the study must have a range for every column, or none")
-        if self.terms.n_splits:
-            raise InputError(
-                "select='tested' and 'fdr' need sums over halves of the rows, which "
-                "are added in one process only: use select='criteria' between sites"
-            )
         if not set(self.imputed) <= set(self.columns):
             raise InputError("the study fills gaps in a column that it does not have")
 
@@ -234,6 +233,7 @@ class AgreedStudy:
             asked.n_values,
             spends=self.spends,
             keys=self.public_keys,
+            joining=self.joining,
         )
 
     def observe(self, rows: Rows, fingerprint: Fingerprint) -> Facts:
@@ -256,7 +256,7 @@ class AgreedStudy:
                 "rules need the names of the columns: give them with the rows"
             )
         terms = self.terms
-        return rows.observe(
+        facts = rows.observe(
             observe,
             self.columns,
             discrete=terms.discrete,
@@ -270,3 +270,4 @@ class AgreedStudy:
             origin=rows.origin,
             scored=terms.scored,
         )
+        return replace(facts, picture_rows=terms.picture_rows)

@@ -41,6 +41,30 @@ PROFILE = (
     FieldSpec("sigma", "array", shape=(ANY, ANY), dtype="<f8", absent=True),
 )
 
+#: What halves of the rows have selected, to be tested on the other halves.
+TESTED = (
+    FieldSpec("tested", "array", shape=(ANY,), dtype="<i8", absent=True),
+    FieldSpec("tested_scale", "array", shape=(ANY,), dtype="<f8", absent=True),
+    FieldSpec(
+        "tests",
+        "list",
+        absent=True,
+        items=FieldSpec(
+            "",
+            "record",
+            fields=(
+                FieldSpec("half", "int"),
+                FieldSpec("columns", "array", shape=(ANY,), dtype="<i8"),
+                FieldSpec("basis", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("slopes", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("inverse", "array", shape=(ANY, ANY), dtype="<f8"),
+                FieldSpec("own", "float"),
+                FieldSpec("common", "array", shape=(ANY, ANY), dtype="<f8"),
+            ),
+        ),
+    ),
+)
+
 #: A model of y on the reduced variables, at which derivatives are wanted.
 MODEL = (
     FieldSpec("centre", "array", shape=(ANY,), dtype="<f8", absent=True),
@@ -149,6 +173,35 @@ RESULT = (
     ),
     *SCORES,
     FieldSpec(
+        "tests",
+        "array",
+        "of every variable p-value, q-value and share of the halves that select it, if "
+        "the study tests variables",
+        EVERYONE,
+        ("d", 3),
+        "<f8",
+        absent=True,
+    ),
+    FieldSpec(
+        "needs",
+        "array",
+        "number of sites that need 1, ..., K directions, by their own rows",
+        EVERYONE,
+        ("K",),
+        "<i8",
+        absent=True,
+    ),
+    FieldSpec(
+        "need_others", "int", "number of sites that need others", EVERYONE, absent=True
+    ),
+    FieldSpec(
+        "one_span",
+        "float",
+        "p-value of the test that all sites have one span",
+        EVERYONE,
+        absent=True,
+    ),
+    FieldSpec(
         "stand_ins",
         "array",
         "pairs of variables: a selected one, and a near-twin that could replace it",
@@ -176,10 +229,13 @@ QUESTION = (
             "block",
             "columns",
             "errors",
+            "split_tests",
+            "tested_spread",
             "spread",
             "profile",
             "remainder",
             "agreement",
+            "pictures",
             "axes",
             "newton",
             "measures",
@@ -197,10 +253,13 @@ QUESTION = (
         "with their scale, and for spread their pooled covariance, for "
         "profile and remainder directions, with pooled coefficients and "
         "covariance where sites use them, for agreement the directions, what "
-        "they explain, and the usual variance of every column; for axes directions, "
-        "and for newton and measures also a model of y on the reduced variables: where "
-        "its knots are, its family, coefficients, and how far sites may deviate; "
-        "otherwise nothing",
+        "they explain, and the usual variance of every column; for split_tests what "
+        "each half of the rows has selected: columns, directions, expected slopes, the "
+        "inverse covariance of the other half, and coefficients of common functions of "
+        "y; for tested_spread both that and what spread has; for pictures and axes "
+        "directions, and for newton and measures also a model of y on the reduced "
+        "variables: where its knots are, its family, coefficients, and how far sites "
+        "may deviate; otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
@@ -209,6 +268,7 @@ QUESTION = (
             *SCORES,
             replace(BASES, absent=True),
             *PROFILE,
+            *TESTED,
             *MODEL,
         ),
     ),
@@ -339,7 +399,13 @@ SECURE = Schema(
                 "beside curves of the directions, and what noise gives; for "
                 "agreement: 1 for each of UNITS, SILENT and OUTSIDE that applies, "
                 "four numbers of how many directions the site uses, and of every "
-                "column its skewness and products of its square with functions of y; "
+                "column its skewness and products of its square with functions of y, "
+                "then at five levels 1 for the number of directions that the site "
+                "needs, and degrees of freedom; "
+                "for split_tests: for each half and tested variable the coefficients "
+                "of functions of y, their products with squared residuals, and fourth "
+                "powers, over the rows of the other half, their number, and 1; for "
+                "tested_spread: these and then those of spread; "
                 "for powers: of each column the whole number nearest to log2 of its "
                 "standard deviation, and 1 unless it is constant; for axes: n_i, 1, "
                 "sums and squares of y and of the reduced variables; for newton: "

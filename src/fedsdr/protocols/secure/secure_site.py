@@ -23,6 +23,7 @@ from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     OUTCOMES,
+    AgreementOf,
     CandidateErrors,
     ColumnShapes,
     DiagonalsOf,
@@ -224,6 +225,8 @@ class SecureSite:
         """Compute, mask and record; whatever fails depends on rows, with one code."""
         try:
             question = going.question
+            if isinstance(question, AgreementOf) and not self._gate.joins_counts:
+                question = replace(question, abstains=True)
             values = self._addable(question, question.compute(self._rows))
             masked = going.party.mask(values)
             # Once this is sent, others can open a sum over some of these sites
@@ -362,6 +365,7 @@ class SecureSite:
             n_questions=self._study.terms.n_questions(question.name),
             spends=self._study.spends,
             keys=self._study.public_keys,
+            joining=self._study.joining,
         )
 
     def _going(self, payload: Payload) -> _SiteRound:

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
+from fedsdr.transports.nvflare.node_names import sites_of_nodes
 
 #: In the kit of the coordinator's node, from the name of a site to its certificate.
 ADMITTED = "admitted.json"
@@ -76,15 +77,15 @@ def admit(server: Path, site: str, certificate: x509.Certificate | None) -> None
     write_atomically(server / ADMITTED, json.dumps(known, indent=2) + "\n")
 
 
-def is_admitted(server: Path, site: str, certificate: x509.Certificate) -> bool:
+def is_admitted(server: Path, node: str, certificate: x509.Certificate) -> bool:
     """Look whether a certificate is let in.
 
     Parameters
     ----------
     server : Path
         Kit of the coordinator's node.
-    site : str
-        Name of the site.
+    node : str
+        Name of the node of a site.
     certificate : Certificate
         That it shows.
 
@@ -94,6 +95,8 @@ def is_admitted(server: Path, site: str, certificate: x509.Certificate) -> bool:
         False also if the list cannot be read.
     """
     try:
-        return read_admitted(server).get(site) == fingerprint(certificate)
+        known = read_admitted(server)
+        own = sites_of_nodes(known).get(node, "")
+        return known.get(own) == fingerprint(certificate)
     except InputError:
         return False

@@ -23,11 +23,13 @@ from nvflare.fuel.flare_api.api_spec import (
 from nvflare.fuel.flare_api.flare_api import new_secure_session
 from nvflare.fuel.hci.proto import StreamChannel, StreamTopic
 from nvflare.fuel.utils.config_service import ConfigService
+from nvflare.private.fed import authenticator
 from nvflare.private.stream_runner import HeaderKey
 
 from fedsdr.exceptions import InputError
 from fedsdr.transports.nvflare.certificates import check_validity, find_listener
 from fedsdr.transports.nvflare.patience import FIRST, growing_waits
+from fedsdr.transports.nvflare.pauses import shorten_sleeps
 from fedsdr.transports.nvflare.ports import listens
 
 # NVFLARE's threads would otherwise write to the terminal.
@@ -38,12 +40,20 @@ logging.getLogger("nvflare").addHandler(logging.NullHandler())
 MISTAKES = (InternalError, RuntimeError)
 MOST_MISTAKES = 5
 
+# Seconds between two tries to show who one is: the first comes before the connection is
+# there, and NVFLARE would then wait for a second.
+shorten_sleeps(0.05, authenticator)
+
 # Of one attempt to log in. NVFLARE would try 300 times.
 LOGIN_TRIES = 2
 
 
 class SessionError(RuntimeError):
     """The coordinator's node does not answer, or does not allow what was asked."""
+
+
+class LostNodeError(SessionError):
+    """The coordinator's node has answered before, and does not any more."""
 
 
 class Connection:
@@ -96,7 +106,7 @@ class Connection:
                 mistakes += 1
             if mistakes == MOST_MISTAKES or not listens(*self._address):
                 break
-        raise SessionError(
+        raise LostNodeError(
             f"the coordinator's node does not answer ({reason}): is study start still "
             "running?"
         )

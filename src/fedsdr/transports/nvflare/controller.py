@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nvflare.apis.impl.controller import Controller
+from nvflare.apis.job_def import JobMetaKey
 from nvflare.apis.shareable import Shareable
+from nvflare.private.fed.utils.fed_utils import get_job_meta_from_workspace
 
 from fedsdr.exceptions import InputError, Refusal
 from fedsdr.protocols.exchange import Exchange, IncompleteError
@@ -19,7 +21,6 @@ from fedsdr.transports.nvflare.node_settings import (
     STUDY_FILE,
     STUDY_FOLDER,
 )
-from fedsdr.transports.nvflare.orphans import end_with_parent
 from fedsdr.transports.nvflare.progress import (
     FAILED,
     FINISHED,
@@ -42,10 +43,10 @@ class StudyController(Controller):
     -----
     It takes no arguments, since those would come with the job. The variables
     ``FEDSDR_STUDY_FILE`` and ``FEDSDR_STUDY_FOLDER`` of the node's environment name the
-    study's file and the folder where finished rounds are kept; an order in that folder
-    may name another study of the same sites. A study that was
-    interrupted goes on when a new job arrives: what is in the folder is not asked for
-    again.
+    study's file and the folder where finished rounds are kept. If the job has the name
+    of an order in that folder, that may be for another study of the same sites. A study
+    that was interrupted goes on when a new job arrives: what is in the folder is not
+    asked for again.
     """
 
     def __init__(self) -> None:
@@ -133,8 +134,7 @@ class StudyController(Controller):
         progress: NodeProgress | None = None
         try:
             study_file, folder = own_files()
-            end_with_parent()
-            order = read_order(folder)
+            order = read_order(folder, job_name(fl_ctx))
             without: tuple[str, ...] = ()
             if order is not None:
                 study_file, folder, without = order.file, order.folder, order.without
@@ -198,6 +198,25 @@ def describe(error: Exception) -> str:
     if isinstance(error, AbortedError | IncompleteError | InputError | Refusal):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def job_name(fl_ctx: Any) -> str:
+    """Look up the name of a job.
+
+    Parameters
+    ----------
+    fl_ctx : FLContext
+        Of the job.
+
+    Returns
+    -------
+    str
+        As whoever submitted it has chosen: it must not be trusted for anything but
+        finding an order.
+    """
+    workspace = fl_ctx.get_engine().get_workspace()
+    meta = get_job_meta_from_workspace(workspace, fl_ctx.get_job_id())
+    return str(meta.get(JobMetaKey.JOB_NAME.value, ""))
 
 
 def own_files() -> tuple[Path, Path]:

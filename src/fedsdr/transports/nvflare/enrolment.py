@@ -14,6 +14,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.secure_sum.identity import Roster
 from fedsdr.transports.nvflare.admission import admit, read_admitted
 from fedsdr.transports.nvflare.kits import read_address, read_project
+from fedsdr.transports.nvflare.node_names import node_name
 from fedsdr.transports.nvflare.provision import AUTHORITY, Kits
 from fedsdr.transports.nvflare.site_kit import SiteKit
 from fedsdr.transports.nvflare.site_request import Request
@@ -46,10 +47,11 @@ def sign_request(kits: Kits, request: Request, roster: Roster) -> SiteKit:
             "the certificate of the authority has expired: provision again in another "
             "folder, and sign the sites' requests there"
         )
+    name = node_name(request.site)
     (issuer,) = authority.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     certificate = generate_cert(
         # Each an organisation of its own: rights "of the same organisation" are void.
-        subject=Subject(request.site, f"site_{request.site.replace('-', '_')}"),
+        subject=Subject(name, f"site_{name.replace('-', '_')}"),
         issuer=Subject(str(issuer.value)),
         signing_pri_key=load_pem_private_key(secret, password=None),
         subject_pub_key=key,

@@ -16,7 +16,6 @@ from fedsdr.protocols.wire import encode
 from fedsdr.spoken import escaped
 from fedsdr.transports.nvflare.envelope import pack_code, pack_reply, read_request
 from fedsdr.transports.nvflare.node_settings import SITE_FILE, TASK
-from fedsdr.transports.nvflare.orphans import end_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +47,6 @@ class SiteExecutor(Executor):
         path = os.environ.get(SITE_FILE)
         if path is None:
             raise InputError(f"{SITE_FILE} is not set: start the site with site join")
-        end_with_parent()
         return open_site(Path(path), digest=self._study)
 
     def execute(

@@ -13,6 +13,7 @@ from nvflare.apis.controller_spec import ClientTask, SendOrder, Task
 from fedsdr.protocols.exchange import Failures, Payloads, Replies
 from fedsdr.protocols.wire import encode
 from fedsdr.transports.nvflare.envelope import pack_request, read_reply
+from fedsdr.transports.nvflare.node_names import node_name, sites_of_nodes
 from fedsdr.transports.nvflare.node_settings import TASK
 from fedsdr.transports.nvflare.patience import read_grace, read_patience
 from fedsdr.transports.nvflare.progress import NodeProgress
@@ -53,6 +54,7 @@ class _Inbox:
         self.replies: Replies = {}
         self.failures: Failures = {}
         self._missing = set(sites)
+        self._names = sites_of_nodes(sites)
         self._progress = progress
         self._changed = threading.Condition()
 
@@ -61,7 +63,7 @@ class _Inbox:
         del fl_ctx
         answer = read_reply(client_task.result)
         client_task.result = None
-        site = client_task.client.name
+        site = self._names.get(client_task.client.name, "")
         with self._changed:
             if site not in self._missing:
                 return
@@ -155,7 +157,8 @@ class TaskExchange:
         packed = {site: encode(payload) for site, payload in payloads.items()}
         self._progress.asked(name, {site: len(one) for site, one in packed.items()})
         engine = self._fl_ctx.get_engine()
-        here = {client.name for client in engine.get_clients()}
+        nodes = {client.name for client in engine.get_clients()}
+        here = {site for site in packed if node_name(site) in nodes}
         inbox = _Inbox(set(packed), self._progress)
         inbox.give_up(set(packed) - here, "LEFT")
         tasks = {
@@ -195,6 +198,7 @@ class TaskExchange:
                 if task.completion_status is not None
             }
             inbox.give_up(ended | self._reachability.lost(), "LEFT")
+            inbox.give_up(late & self._reachability.mute(), "LEFT")
             inbox.give_up(late, "TIMEOUT")
             self._progress.missed(
                 self._reachability.away().intersection(inbox.missing())
@@ -216,7 +220,7 @@ class TaskExchange:
         self._controller.send(
             task=task,
             fl_ctx=self._fl_ctx,
-            targets=[site],
+            targets=[node_name(site)],
             send_order=SendOrder.SEQUENTIAL,
             task_assignment_timeout=seconds,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fedsdr.files import write_atomically
+from fedsdr.transports.nvflare.node_names import node_name
 from fedsdr.transports.nvflare.node_settings import (
     CONTROLLER,
     EXECUTOR,
@@ -51,7 +52,7 @@ def write_job(
     meta = {
         "name": name,
         "resource_spec": {},
-        "deploy_map": {APP: ["server", *sites]},
+        "deploy_map": {APP: ["server", *map(node_name, sites)]},
         "min_clients": len(sites) if minimum is None else minimum,
     }
     server = {

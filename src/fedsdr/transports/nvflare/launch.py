@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fedsdr.transports.nvflare.certificates import check_validity
 from fedsdr.transports.nvflare.kits import check_kit, read_address, secure_server
+from fedsdr.transports.nvflare.node_names import node_name
 from fedsdr.transports.nvflare.ports import check_port
 from fedsdr.transports.nvflare.site_kit import SiteKit
 from fedsdr.transports.nvflare.site_node import lay_out
@@ -56,8 +57,8 @@ def launch_site(kit: SiteKit, key_file: Path, folder: Path) -> Launch:
     folder = folder.resolve()
     lay_out(kit, find_key(key_file, kit.public_key()), folder)
     check_validity(folder)
-    organisation = f"site_{kit.site.replace('-', '_')}"
-    settings = (f"uid={kit.site}", f"org={organisation}")
+    name = node_name(kit.site)
+    settings = (f"uid={name}", f"org=site_{name.replace('-', '_')}")
     command = _command(CLIENT, folder, "fed_client.json", settings)
     return Launch(kit.site, folder, command)
 

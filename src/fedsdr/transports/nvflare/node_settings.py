@@ -17,9 +17,12 @@ COORDINATOR_JOBS = "fedsdr.transports.nvflare.job_processes.CoordinatorJobs"
 #: The only task that sites know; which message it carries is inside.
 TASK = "fedsdr"
 
-#: Seconds between two looks of a site for something to do. NVFLARE's own 2 seconds
-#: would be the time of every round.
-TASK_INTERVAL = 0.05
+#: Seconds between two questions of a site for something to do, each of which is kept at
+#: the coordinator for a while. NVFLARE's own 2 would be the time of every round.
+TASK_INTERVAL = 0.01
 
 RESULT_FILE = "result.json"
 PROGRESS_FILE = "progress.json"
+
+#: File in the folder of a site's node, locked by the process that has started it.
+OCCUPIED = "occupied"

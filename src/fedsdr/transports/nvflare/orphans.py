@@ -8,12 +8,16 @@ import time
 LOOK = 0.5
 
 
-def end_with_parent() -> None:
+def end_with_parent(parent: int) -> None:
     """End this process at once when its parent has ended, be it killed or not.
 
     NVFLARE's processes go on for minutes, and answer for a site whose node has left.
+
+    Parameters
+    ----------
+    parent : int
+        Its number. The parent may have ended already.
     """
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

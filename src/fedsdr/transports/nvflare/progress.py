@@ -63,7 +63,9 @@ class Snapshot:
     lost : dict of str to str
         Fixed codes of the sites that it stopped for.
     updated : float, default=0.0
-        Seconds since 1970.
+        When anything changed last, in seconds since 1970.
+    begun : float, default=0.0
+        When the last message was sent.
     """
 
     state: str = RUNNING
@@ -76,6 +78,7 @@ class Snapshot:
     ending: str = ""
     lost: dict[str, str] = field(default_factory=dict)
     updated: float = 0.0
+    begun: float = 0.0
 
 
 class NodeProgress:
@@ -106,6 +109,7 @@ class NodeProgress:
         with self._lock:
             self._now.exchange += 1
             self._now.message = message
+            self._now.begun = time.time()
             self._now.sites = dict.fromkeys(sizes, WAITING)
             add_counts(self._now.sent, sizes)
             self._write()

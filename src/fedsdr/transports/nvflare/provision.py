@@ -17,8 +17,9 @@ from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
 from fedsdr.exceptions import InputError
-from fedsdr.spoken import is_name
+from fedsdr.spoken import is_site_name
 from fedsdr.transports.nvflare.kits import prepare_person, secure_server
+from fedsdr.transports.nvflare.node_names import node_name
 
 ANALYST = "analyst@coordinator.study"
 
@@ -57,9 +58,9 @@ class Network:
         if bad:
             raise InputError(
                 f"{', '.join(map(repr, bad))} cannot be the name of a site: use "
-                "letters, digits, hyphens and underscores, at most 63"
+                "letters, digits and blanks, at most 63"
             )
-        if len({*self.sites, self.host}) <= len(self.sites):
+        if len({*map(node_name, self.sites), self.host}) <= len(self.sites):
             raise InputError("two sites, or a site and the host, have the same name")
         if not self.sites:
             raise InputError("the study has no sites")
@@ -221,4 +222,4 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _is_fit(site: Any) -> bool:
-    return is_name(site) and site.lower() not in RESERVED
+    return is_site_name(site) and site.lower() not in RESERVED

@@ -9,6 +9,7 @@ from typing import Any
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message
 
+from fedsdr.transports.nvflare.node_names import sites_of_nodes
 from fedsdr.transports.nvflare.registrations import digest_of
 
 # What every process of NVFLARE answers, whatever else it does.
@@ -18,6 +19,10 @@ CHANNEL, ECHO = "_net_manager", "echo"
 # that counts comes at once: the coordinator's node has no connection to the site.
 LOOK = 1.0
 TIMEOUT = 5.0
+
+# Signs of life in a row without which a node has left, be its machine off or a cable
+# cut: the connection may look well for long. One may be lost at a machine that is busy.
+MUTE = 2
 
 
 class Reachability:
@@ -56,6 +61,8 @@ class Reachability:
         self._since: dict[str, float] = {}
         self._confirmed: set[str] = set()
         self._again: set[str] = set()
+        # Signs of life in a row that did not come.
+        self._unanswered: dict[str, int] = {}
 
     def away(self) -> set[str]:
         """List sites that have no connection now.
@@ -81,6 +88,17 @@ class Reachability:
             gone = {s for s in self._confirmed if now - self._since[s] >= self._grace}
             return gone | self._again
 
+    def mute(self) -> set[str]:
+        """List sites whose nodes give no sign of life, with a connection or without.
+
+        Returns
+        -------
+        set of str
+            Their names. If their time is over, they have left.
+        """
+        with self._lock:
+            return {site for site, n in self._unanswered.items() if n >= MUTE}
+
     def heard(self, sites: Iterable[str]) -> None:
         """Note sites that have answered.
 
@@ -93,6 +111,7 @@ class Reachability:
             for site in sites:
                 self._since.pop(site, None)
                 self._confirmed.discard(site)
+                self._unanswered.pop(site, None)
 
     @contextmanager
     def watched(self, sites: Callable[[], tuple[str, ...]]) -> Iterator[None]:
@@ -132,10 +151,11 @@ class Reachability:
         sites : tuple of str
             Who is asked.
         """
+        known = sites_of_nodes(sites)
         clients = {
-            client.name: client
+            known[client.name]: client
             for client in self._engine.get_clients()
-            if client.name in sites
+            if client.name in known
         }
         if not clients:
             return
@@ -143,7 +163,7 @@ class Reachability:
         again = {
             site
             for site, client in clients.items()
-            if site in registered and registered[site] != digest_of(client.token)
+            if registered.get(client.name, own := digest_of(client.token)) != own
         }
         nodes = {site: client.get_fqcn() for site, client in clients.items()}
         replies = self._engine.get_cell().core_cell.broadcast_request(
@@ -157,10 +177,17 @@ class Reachability:
         gone = {
             site for site, node in nodes.items() if _is_unreachable(replies.get(node))
         }
-        self.heard(set(sites).difference(gone))
+        silent = {site for site, node in nodes.items() if _is_silent(replies.get(node))}
+        self.heard(set(sites) - gone - silent)
         now = time.monotonic()
         with self._lock:
             self._again |= again
+            for site in silent - gone:
+                # What it has is a connection, or nobody knows better.
+                self._since.pop(site, None)
+                self._confirmed.discard(site)
+            for site in silent:
+                self._unanswered[site] = self._unanswered.get(site, 0) + 1
             for site in gone:
                 self._since.setdefault(site, now)
                 self._confirmed.add(site)
@@ -170,4 +197,10 @@ def _is_unreachable(reply: Message | None) -> bool:
     return (
         reply is not None
         and reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.COMM_ERROR
+    )
+
+
+def _is_silent(reply: Message | None) -> bool:
+    return (
+        reply is None or reply.get_header(MessageHeaderKey.RETURN_CODE) != ReturnCode.OK
     )

@@ -21,6 +21,7 @@ from nvflare.private.fed.server.client_manager import ClientManager
 from nvflare.private.fed.utils.identity_utils import load_crt_chain_bytes
 
 from fedsdr.transports.nvflare.admission import is_admitted
+from fedsdr.transports.nvflare.pauses import wake_job_runner
 from fedsdr.transports.nvflare.presence import call_the_roll, let_nobody_in_twice
 
 
@@ -61,6 +62,7 @@ if __name__ == "__main__":
     watch_the_door(folder)
     let_nobody_in_twice()
     call_the_roll(folder)
+    wake_job_runner()
     sys.exit(
         MainProcessMonitor.run(
             main_func=main, run_dir=arguments.workspace, args=arguments

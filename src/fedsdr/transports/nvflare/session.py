@@ -16,13 +16,15 @@ from nvflare.fuel.flare_api.api_spec import (
 )
 
 from fedsdr.exceptions import InputError
+from fedsdr.transports.nvflare.admission import read_admitted
 from fedsdr.transports.nvflare.connection import Connection, SessionError, connect
 from fedsdr.transports.nvflare.jobs import write_job
+from fedsdr.transports.nvflare.node_names import in_names_of_sites, sites_of_nodes
 from fedsdr.transports.nvflare.node_settings import RESULT_FILE
 from fedsdr.transports.nvflare.patience import read_patience
 
 # Seconds between two questions.
-LOOK = 0.5
+LOOK = 0.2
 
 # Seconds for which the reason of a job that was not run may come after the news.
 REASON = 10.0
@@ -72,10 +74,14 @@ class Session:
     ----------
     connection : Connection
         Open.
+    server : Path or None, default=None
+        Kit of the coordinator's node, which knows the sites by the names of their
+        nodes.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, server: Path | None = None) -> None:
         self._connection = connection
+        self._server = server
 
     def sites(self) -> tuple[str, ...]:
         """List sites that are connected.
@@ -86,7 +92,14 @@ class Session:
             Sorted.
         """
         info = self._connection.ask("get_system_info")
-        return tuple(sorted(client.name for client in info.client_info))
+        known = self._known()
+        nodes = [client.name for client in info.client_info]
+        return tuple(sorted(known.get(node, node) for node in nodes))
+
+    def _known(self) -> dict[str, str]:
+        """Find the sites by the names of their nodes."""
+        names = {} if self._server is None else read_admitted(self._server)
+        return sites_of_nodes(names)
 
     def running(self) -> tuple[str, ...]:
         """List jobs that run now.
@@ -191,7 +204,11 @@ class Session:
         except JobNotFound:
             raise InputError(f"there is no job {job}: see study status") from None
         details = meta.get("job_deploy_detail") or []
-        refused = tuple(line for line in details if not line.endswith(": OK"))
+        refused = tuple(
+            in_names_of_sites(line, self._known())
+            for line in details
+            if not line.endswith(": OK")
+        )
         return JobStatus(job, str(meta.get("status", "")), refused)
 
     def wait(
@@ -281,6 +298,7 @@ def open_session(
     seconds = read_patience() if patience is None else patience
     connection = connect(kit, seconds, starting)
     try:
-        yield Session(connection)
+        # The coordinator keeps all kits in one folder, see `Kits`.
+        yield Session(connection, kit.parents[1] / "coordinator")
     finally:
         connection.close()

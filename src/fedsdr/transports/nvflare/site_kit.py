@@ -13,7 +13,8 @@ from cryptography.x509.oid import NameOID
 
 from fedsdr.exceptions import InputError
 from fedsdr.files import write_atomically
-from fedsdr.spoken import escaped, is_name, key_words
+from fedsdr.spoken import escaped, is_site_name, key_words
+from fedsdr.transports.nvflare.node_names import node_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +137,7 @@ def read_kit(path: Path) -> SiteKit:
 def _check(path: Path, content: dict[str, Any]) -> SiteKit:
     texts: dict[str, Callable[[str], object]] = {
         "study": _PROJECT.fullmatch,
-        "site": is_name,
+        "site": is_site_name,
         "host": _HOST.fullmatch,
         "authority": len,
         "certificate": len,
@@ -155,7 +156,7 @@ def _check(path: Path, content: dict[str, Any]) -> SiteKit:
         names = own.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     except (ValueError, TypeError, InvalidSignature):
         raise InputError(f"{path}: its certificates do not fit: {ASK}") from None
-    if [name.value for name in names] != [content["site"]]:
+    if [name.value for name in names] != [node_name(content["site"])]:
         raise InputError(f"{path}: its certificate is of another site: {ASK}")
     return SiteKit(
         content["study"],

@@ -17,16 +17,14 @@ from fedsdr.transports.nvflare.kits import (
     JOIN_INTERVAL,
     PERMISSIONS,
 )
-from fedsdr.transports.nvflare.node_settings import EXECUTOR, SITE_JOBS
+from fedsdr.transports.nvflare.node_names import node_name
+from fedsdr.transports.nvflare.node_settings import EXECUTOR, OCCUPIED, SITE_JOBS
 from fedsdr.transports.nvflare.site_kit import SiteKit
 
 #: Every file that NVFLARE reads settings, certificates or code from. It also imports
 #: what it finds in ``local/custom``.
 STARTUP = ("fed_client.json", "rootCA.pem", "client.crt", "client.key")
 LOCAL = ("resources.json", "authorization.json", "log_config.json")
-
-#: Locked by the process that has started the node.
-OCCUPIED = "occupied"
 
 #: One component less than NVFLARE's own: the one that sends logs to the server.
 RESOURCES: dict[str, Any] = {
@@ -165,7 +163,7 @@ def _client(kit: SiteKit) -> dict[str, Any]:
             "ssl_private_key": "client.key",
             "ssl_cert": "client.crt",
             "ssl_root_cert": "rootCA.pem",
-            "fqsn": kit.site,
+            "fqsn": node_name(kit.site),
             "is_leaf": True,
             "connection_security": "mtls",
         },

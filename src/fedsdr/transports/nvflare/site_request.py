@@ -22,7 +22,8 @@ from fedsdr.files import PRIVATE, write_atomically
 from fedsdr.secure_sum import Identity
 from fedsdr.secure_sum.agreement import joined
 from fedsdr.secure_sum.identity import SIGNATURE_BYTES, Roster, check_signature
-from fedsdr.spoken import is_name
+from fedsdr.spoken import is_site_name
+from fedsdr.transports.nvflare.node_names import node_name
 from fedsdr.transports.nvflare.site_kit import LARGEST, public_bytes
 
 FORMAT = "fedsdr-request-1"
@@ -105,7 +106,7 @@ class Request:
             valid = found.is_signature_valid
         except (ValueError, TypeError):
             raise unusable from None
-        if not valid or [name.value for name in names] != [self.site]:
+        if not valid or [name.value for name in names] != [node_name(self.site)]:
             raise unusable
         if not isinstance(key, rsa.RSAPublicKey) or key.key_size < KEY_BITS:
             raise unusable
@@ -139,7 +140,7 @@ def make_request(
     if not key_file.exists():
         key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
         _save(key, key_file)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, site)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, node_name(site))])
     builder = x509.CertificateSigningRequestBuilder().subject_name(name)
     csr = builder.sign(_load_key(key_file), hashes.SHA256()).public_bytes(Encoding.DER)
     return Request(site, csr, identity.sign(_message(site, csr)))
@@ -169,7 +170,7 @@ def read_request(path: Path) -> Request:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         site = None
-    named = isinstance(site, str) and is_name(site)
+    named = isinstance(site, str) and is_site_name(site)
     if not named or len(signature) != SIGNATURE_BYTES:
         raise InputError(
             f"{path} is not a request: 'fedsdr site request' writes one at the site"

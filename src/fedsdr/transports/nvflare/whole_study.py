@@ -1,16 +1,13 @@
 """A study from its first process to its last, on this machine, and a view of it."""
 
-import json
 import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from fedsdr.result import Result
 from fedsdr.study import read_study
-from fedsdr.study.conducting import CLAIM, JOURNAL
 from fedsdr.transports.nvflare.connection import SessionError
 from fedsdr.transports.nvflare.loopback import Loopback, enrol
 from fedsdr.transports.nvflare.node_settings import RESULT_FILE
@@ -25,29 +22,11 @@ from fedsdr.transports.nvflare.progress import (
 )
 from fedsdr.transports.nvflare.provision import Network, provision
 from fedsdr.transports.nvflare.session import Session
+from fedsdr.transports.nvflare.study_view import Round, read_rounds
 
 # Seconds between two looks at files, and between two questions to NVFLARE.
 LOOK = 0.05
 ASK = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One message to all sites, once it is over.
-
-    Parameters
-    ----------
-    message : str
-        Its name.
-    answered : int
-        Sites that answered.
-    seconds : float
-        That it took.
-    """
-
-    message: str
-    answered: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,34 +184,3 @@ class WholeStudy:
             raise SessionError(
                 f"the job was not run ({why}): see the logs in {self._folder}"
             )
-
-
-def read_rounds(state: Path) -> tuple[Round, ...]:
-    """Read which messages of a study are over.
-
-    Parameters
-    ----------
-    state : Path
-        Folder of the coordinator.
-
-    Returns
-    -------
-    tuple of Round
-        From its journal; the first one begins when the coordinator claims the folder.
-    """
-    try:
-        before = (state / CLAIM).stat().st_mtime
-        text = (state / JOURNAL).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ()
-    rounds = []
-    # What follows the last end of line is still being written.
-    for line in text[: text.rfind("\n") + 1].splitlines():
-        step = json.loads(line)
-        now = datetime.fromisoformat(step["time"]).timestamp()
-        # Other steps are the coordinator's own.
-        if "." in step["name"]:
-            seconds = max(0.0, now - before)
-            rounds.append(Round(step["name"], len(step["answered"]), seconds))
-        before = now
-    return tuple(rounds)

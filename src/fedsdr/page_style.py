@@ -1,4 +1,4 @@
-"""How a report looks: light and dark, on a screen, a phone and paper."""
+"""How pages look: light and dark, on a screen, a phone and paper."""
 
 #: Colours of pictures in the page, so that they follow light and dark.
 PAINTS = {

@@ -1,0 +1,5 @@
+"""Running commands in this process."""
+
+from tests.cli.conftest import run_command
+
+__all__ = ["run_command"]
