@@ -108,7 +108,7 @@ LEDGER = (
     off(
         "rules are not consulted",
         f"{DISCLOSURE}release_gate.py",
-        "        _refuse([*self._review_partners(release), *alone])\n",
+        "        _refuse([*self._review_sites(release), *alone])\n",
         "",
         DIFFERENCING,
     ),

@@ -111,8 +111,8 @@ SURROUNDINGS = (
     off(
         "the steward's partners are not consulted",
         f"{DISCLOSURE}release_gate.py",
-        "        if self.peers is None:\n            return []\n",
-        "        if True:\n            return []\n",
+        "        if self.peers is not None:\n            found.append(",
+        "        if False:\n            found.append(",
         PARTNERS,
     ),
     off(

@@ -7,7 +7,7 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import RULES, Ledger
-from fedsdr.questions import MomentsOf, ProfileOf
+from fedsdr.questions import AgreementOf, MomentsOf, ProfileOf
 from fedsdr.result import Result
 from fedsdr.secure_sum import Identity
 from fedsdr.study import read_site, read_study
@@ -124,13 +124,13 @@ def test_check_says_that_there_is_a_second_stage(run, default_files) -> None:
     outcome = run("study", "check", default_files.study_file, "--json")
     found = json.loads(outcome.stdout)
     agreed = read_study(default_files.study_file).to_study()
-    # A profile of six variables and two directions.
+    # A profile of six variables and two directions, whose need is counted at 5 levels.
     assert found["sums"] == {
         "moments": MomentsOf(agreed.terms).n_values,
         "spread": 3 + 2 * 6,
         "profile": ProfileOf.length(6, 2),
         "remainder": 6 + 3,
-        "agreement": 7 + 5 * 6,
+        "agreement": 7 + 5 * 6 + 5 * 3 + 2,
     }
     assert (found["rounds"], found["max_profiles"]) == (32, 30)
     assert any("30 sets of directions" in line for line in found["coordinator_sees"])
@@ -171,13 +171,15 @@ def test_what_leaves_in_a_second_stage_is_what_is_said(run, default_files) -> No
     assert list(sent) == ["moments", "spread", "profile", "agreement"]
     # Asked for only where covariances differ.
     assert set(masked) - set(sent) == {"remainder"}
-    for once in ("moments", "spread", "agreement"):
+    for once in ("moments", "spread"):
         assert sent[once] == [masked[once]]
     # Directions are tried one by one, the last one in vain.
     k, s = result.n_directions, len(result.selected)
     assert (k, s) == (1, 2)
     assert {16 * ProfileOf.length(s, one) for one in (1, 2)} >= set(sent["profile"])
     assert max(sent["profile"]) <= masked["profile"]
+    assert sent["agreement"] == [16 * AgreementOf.length(6, k)]
+    assert sent["agreement"][0] <= masked["agreement"]
     assert len(sent["profile"]) <= said["max_profiles"]
 
 

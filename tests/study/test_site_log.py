@@ -32,7 +32,7 @@ def test_a_site_that_cannot_be_opened_says_why(files: Files) -> None:
     with pytest.raises(CheckError):
         open_site(site)
     log = (folder / "site.log").read_text()
-    assert "secure.agree INTERNAL" in log
+    assert "opening the site INTERNAL" in log
     assert "'fedsdr site ledger mend SITE.toml' drops it" in log
     assert "opening the site INPUT" in log
 

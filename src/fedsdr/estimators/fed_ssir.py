@@ -223,7 +223,6 @@ class FedSSIR(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
-    @aloud
     def fit(
         self,
         X: Any,
@@ -259,25 +258,26 @@ class FedSSIR(Reducer):
         FedSSIR
             The fitted estimator.
         """
-        method = self._method()
-        marks = RowMarks(sites, sample_weight, groups)
-        if self.protocol not in PROTOCOLS:
-            return fit_by_former_protocol(self, X, y, marks)
-        generator = random_generator(self.random_state)
-        adder = self._own_sites(
-            X, y, marks, generator, method.response, independent=method.tests
-        )
-        if self.protocol == "secure":
-            require("secure", "protocol='secure'")
-            from fedsdr.estimators.masked_sites import add_under_masks
+        with aloud(self):
+            method = self._method()
+            marks = RowMarks(sites, sample_weight, groups)
+            if self.protocol not in PROTOCOLS:
+                return fit_by_former_protocol(self, X, y, marks)
+            generator = random_generator(self.random_state)
+            adder = self._own_sites(
+                X, y, marks, generator, method.response, independent=method.tests
+            )
+            if self.protocol == "secure":
+                require("secure", "protocol='secure'")
+                from fedsdr.estimators.masked_sites import add_under_masks
 
-            found, self.communication_ = add_under_masks(adder, method, generator)
-        else:
-            found = run(adder, method, generator)
-            self.communication_ = adder.communication
-        self._adopt(found, protocol=self.protocol, random_state=self.random_state)
-        self.gap_ = found.gap
-        return self
+                found, self.communication_ = add_under_masks(adder, method, generator)
+            else:
+                found = run(adder, method, generator)
+                self.communication_ = adder.communication
+            self._adopt(found, protocol=self.protocol, random_state=self.random_state)
+            self.gap_ = found.gap
+            return self
 
     def _method(self) -> Method:
         """Check all parameters of the fit."""

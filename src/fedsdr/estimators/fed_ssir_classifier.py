@@ -79,7 +79,6 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
         self.own = own
         self.verbose = verbose
 
-    @aloud
     def fit(
         self,
         X: Any,
@@ -111,21 +110,23 @@ class FedSSIRClassifier(ClassifierMixin, Predictor):
         FedSSIRClassifier
             The fitted estimator.
         """
-        rows, responses = self._validate(X, y)
-        check_classification_targets(y)
-        marks = RowMarks(sites, sample_weight, groups)
-        rows, labels, marks = marks.repeated(rows, np.ravel(np.asarray(y)))
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(responses)}: use OneVsRestClassifier of scikit-learn"
-            )
-        if len(self.classes_) < 2:
-            raise InputError("y has only one class: there is nothing to tell apart")
-        classes = tuple(self.classes_.tolist())
-        numbers = codes.astype(np.float64)
-        return self._fit_model(rows, numbers, marks, Family("logistic"), classes)
+        with aloud(self):
+            rows, responses = self._validate(X, y)
+            check_classification_targets(y)
+            marks = RowMarks(sites, sample_weight, groups)
+            rows, labels, marks = marks.repeated(rows, np.ravel(np.asarray(y)))
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+            if len(self.classes_) > 2:
+                raise InputError(
+                    "Only binary classification is supported. The type of the target "
+                    f"is {type_of_target(responses)}: use OneVsRestClassifier of "
+                    "scikit-learn"
+                )
+            if len(self.classes_) < 2:
+                raise InputError("y has only one class: there is nothing to tell apart")
+            classes = tuple(self.classes_.tolist())
+            numbers = codes.astype(np.float64)
+            return self._fit_model(rows, numbers, marks, Family("logistic"), classes)
 
     def decision_function(self, X: Any, sites: Any = None) -> Vector:
         """Return the logarithm of the odds of the second class.

@@ -83,7 +83,6 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
         self.own = own
         self.verbose = verbose
 
-    @aloud
     def fit(
         self,
         X: Any,
@@ -115,17 +114,18 @@ class FedSSIRRegressor(RegressorMixin, Predictor):
         FedSSIRRegressor
             The fitted estimator.
         """
-        check_choice("family", self.family, ("linear", "poisson"))
-        rows, responses = self._validate(X, y)
-        if responses.dtype.kind != "f":
-            raise InputError(
-                "y must hold numbers; for classes there is FedSSIRClassifier"
-            )
-        marks = RowMarks(sites, sample_weight, groups)
-        rows, responses, marks = marks.repeated(rows, responses)
-        family = Family(self.family)
-        family.check(responses)
-        return self._fit_model(rows, responses, marks, family)
+        with aloud(self):
+            check_choice("family", self.family, ("linear", "poisson"))
+            rows, responses = self._validate(X, y)
+            if responses.dtype.kind != "f":
+                raise InputError(
+                    "y must hold numbers; for classes there is FedSSIRClassifier"
+                )
+            marks = RowMarks(sites, sample_weight, groups)
+            rows, responses, marks = marks.repeated(rows, responses)
+            family = Family(self.family)
+            family.check(responses)
+            return self._fit_model(rows, responses, marks, family)
 
     def predict(self, X: Any, sites: Any = None) -> Vector:
         """Predict the mean of y.

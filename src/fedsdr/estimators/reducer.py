@@ -1,10 +1,10 @@
 """Base class of all reducers: transform, names, tags."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
 from numbers import Integral
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -28,8 +28,6 @@ from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
 from fedsdr.telling import listening, written_by
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 #: What fit requests of rows, with scikit-learn's metadata routing, where it takes it.
 REQUESTED_MARKS = {"sites": True, "sample_weight": True, "groups": True}
@@ -179,26 +177,22 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def aloud(fit: Fit) -> Fit:
-    """Let ``fit`` write what it does to stderr, if its estimator is verbose.
+@contextmanager
+def aloud(estimator: Any) -> Iterator[None]:
+    """Let what an estimator does be written to stderr, if it is verbose.
 
     Parameters
     ----------
-    fit : callable
-        Method of an estimator with the parameter ``verbose``.
+    estimator : estimator
+        With the parameter ``verbose``.
 
-    Returns
-    -------
-    callable
-        The same method.
+    Yields
+    ------
+    None
+        While it is being fitted.
     """
-
-    @wraps(fit)
-    def told(self: Any, *rows: Any, **more: Any) -> Any:
-        with listening(written_by(type(self).__name__) if self.verbose else None):
-            return fit(self, *rows, **more)
-
-    return told  # type: ignore[return-value]
+    with listening(written_by(type(estimator).__name__) if estimator.verbose else None):
+        yield
 
 
 def random_generator(random_state: Any) -> np.random.Generator:

@@ -75,7 +75,6 @@ class SIR(Reducer):
         self.response = response
         self.verbose = verbose
 
-    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Estimate the directions.
 
@@ -94,41 +93,44 @@ class SIR(Reducer):
         SIR
             The fitted estimator.
         """
-        kernel = read_parameter("kernel", self.kernel)
-        response = read_parameter("response", self.response)
-        generator = np.random.default_rng(0)
-        sites_sum = self._own_sites(X, y, RowMarks(sites), generator, response)
-        d, variables = self.n_features_in_, sites_sum.variables
-        terms = Terms(d, kernel, discrete=variables.discrete, strict=variables.strict)
-        powers = None
-        if sites_sum.is_wide:
-            powers = ask_sites(sites_sum, agree_on_powers(variables, terms))
-        tell("adding over the sites")
-        total = sites_sum(MomentsOf(terms, RowSettings(powers))).parts["total"]
-        scale = np.sqrt(np.diag(total.sigma))
-        usable = scale > 0.0
-        if not usable.any():
-            raise InputError("every column of X is constant")
-        total = total.subset(usable).scaled(scale[usable])
-        n_rows = total.n_rows
-        if n_rows <= d:
-            warn_user(
-                f"{n_rows} rows for {d} columns: SIR fits noise there, use SSIR",
-                WeakSignalWarning,
+        with aloud(self):
+            kernel = read_parameter("kernel", self.kernel)
+            response = read_parameter("response", self.response)
+            generator = np.random.default_rng(0)
+            sites_sum = self._own_sites(X, y, RowMarks(sites), generator, response)
+            d, variables = self.n_features_in_, sites_sum.variables
+            terms = Terms(
+                d, kernel, discrete=variables.discrete, strict=variables.strict
             )
-        k = self.n_directions
-        if k == "bic" or isinstance(k, Bic):
-            limit = k.max_directions if isinstance(k, Bic) else max(d - 1, 1)
-            k = bic_dimension(total.kernel, n_rows, limit)
-        elif not isinstance(k, Integral) or not 1 <= int(k) <= d:
-            raise InputError(
-                f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
-            )
-        fitted, eigenvalues = leading_directions(total.sigma, total.kernel, int(k))
-        units = scale if powers is None else np.ldexp(scale, powers)
-        directions = np.zeros((d, fitted.shape[1]))
-        directions[usable] = fitted / units[usable, None]
-        self.directions_ = orthonormal(directions)
-        self.eigenvalues_ = eigenvalues[: directions.shape[1]]
-        self.n_directions_ = directions.shape[1]
-        return self
+            powers = None
+            if sites_sum.is_wide:
+                powers = ask_sites(sites_sum, agree_on_powers(variables, terms))
+            tell("adding over the sites")
+            total = sites_sum(MomentsOf(terms, RowSettings(powers))).parts["total"]
+            scale = np.sqrt(np.diag(total.sigma))
+            usable = scale > 0.0
+            if not usable.any():
+                raise InputError("every column of X is constant")
+            total = total.subset(usable).scaled(scale[usable])
+            n_rows = total.n_rows
+            if n_rows <= d:
+                warn_user(
+                    f"{n_rows} rows for {d} columns: SIR fits noise there, use SSIR",
+                    WeakSignalWarning,
+                )
+            k = self.n_directions
+            if k == "bic" or isinstance(k, Bic):
+                limit = k.max_directions if isinstance(k, Bic) else max(d - 1, 1)
+                k = bic_dimension(total.kernel, n_rows, limit)
+            elif not isinstance(k, Integral) or not 1 <= int(k) <= d:
+                raise InputError(
+                    f"n_directions must be 'bic' or an integer from 1 to {d}, got {k!r}"
+                )
+            fitted, eigenvalues = leading_directions(total.sigma, total.kernel, int(k))
+            units = scale if powers is None else np.ldexp(scale, powers)
+            directions = np.zeros((d, fitted.shape[1]))
+            directions[usable] = fitted / units[usable, None]
+            self.directions_ = orthonormal(directions)
+            self.eigenvalues_ = eigenvalues[: directions.shape[1]]
+            self.n_directions_ = directions.shape[1]
+            return self

@@ -162,7 +162,6 @@ class LassoSIR(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
-    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the directions.
 
@@ -181,39 +180,41 @@ class LassoSIR(Reducer):
         LassoSIR
             Itself, fitted.
         """
-        self._check_parameters()
-        slices = read_slices(self.kernel)
-        rows, y = self._validate(X, y)
-        sliced = slice_sites(rows, y, sites, slices, self.response)
-        generator = random_generator(self.random_state)
-        n_folds = min(self.n_folds, len(y))
-        folds = deal_folds(sliced.ranks, n_folds, self.n_repeats, generator)
-        with single_threaded_blas():
-            columns, scale = _scale_columns(
-                sliced.X, rows, standardize=self.standardize
-            )
-            index = np.arange(rows.shape[1])
-            if self.screening:
-                index = most_varying(columns, sliced.labels, len(y))
-            fitted, eigenvalues, penalties = self._regress(
-                columns[:, index], sliced, folds
-            )
-        new = _independent(fitted)
-        if len(new) < fitted.shape[1]:
-            warn_user(
-                f"{len(new)} direction(s) instead of {fitted.shape[1]}: in the others "
-                "the lasso selects nothing, or nothing that is not there already",
-                WeakSignalWarning,
-            )
-        coefficients = np.zeros((rows.shape[1], len(new)))
-        coefficients[index] = fitted[:, new] / scale[index, None]
-        self.coefficients_ = _normalised(coefficients)
-        self.directions_ = orthonormal(self.coefficients_)
-        self.support_ = self.coefficients_.any(axis=1)
-        self.n_directions_ = len(new)
-        self.eigenvalues_ = eigenvalues[new]
-        self.penalty_ = penalties[new]
-        return self
+        with aloud(self):
+            self._check_parameters()
+            slices = read_slices(self.kernel)
+            rows, y = self._validate(X, y)
+            sliced = slice_sites(rows, y, sites, slices, self.response)
+            generator = random_generator(self.random_state)
+            n_folds = min(self.n_folds, len(y))
+            folds = deal_folds(sliced.ranks, n_folds, self.n_repeats, generator)
+            with single_threaded_blas():
+                columns, scale = _scale_columns(
+                    sliced.X, rows, standardize=self.standardize
+                )
+                index = np.arange(rows.shape[1])
+                if self.screening:
+                    index = most_varying(columns, sliced.labels, len(y))
+                fitted, eigenvalues, penalties = self._regress(
+                    columns[:, index], sliced, folds
+                )
+            new = _independent(fitted)
+            if len(new) < fitted.shape[1]:
+                warn_user(
+                    f"{len(new)} direction(s) instead of {fitted.shape[1]}: in the "
+                    "others the lasso selects nothing, or nothing that is not there "
+                    "already",
+                    WeakSignalWarning,
+                )
+            coefficients = np.zeros((rows.shape[1], len(new)))
+            coefficients[index] = fitted[:, new] / scale[index, None]
+            self.coefficients_ = _normalised(coefficients)
+            self.directions_ = orthonormal(self.coefficients_)
+            self.support_ = self.coefficients_.any(axis=1)
+            self.n_directions_ = len(new)
+            self.eigenvalues_ = eigenvalues[new]
+            self.penalty_ = penalties[new]
+            return self
 
     def _regress(
         self,

@@ -122,7 +122,6 @@ class PaperFedSSIR(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
-    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Find the central subspace shared by all sites.
 
@@ -140,24 +139,25 @@ class PaperFedSSIR(Reducer):
         PaperFedSSIR
             Itself, fitted.
         """
-        require("secure", "PaperFedSSIR")
-        method = self._method()
-        generator = random_generator(self.random_state)
-        own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
-        held = {
-            name: rows
-            for name, rows in own.rows.items()
-            if isinstance(rows, MemoryRows)
-        }
-        for rows in held.values():
-            # The protocol has no step in which sites agree on units.
-            rows.check_values(LARGEST)
-        run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
-        with single_threaded_blas():
-            found, self.communication_ = run.fit(held, generator)
-        result = literal_result(found, self._feature_names(), method.settings())
-        self._adopt(result, max_iter=self.max_iter, random_state=self.random_state)
-        return self
+        with aloud(self):
+            require("secure", "PaperFedSSIR")
+            method = self._method()
+            generator = random_generator(self.random_state)
+            own = self._own_sites(X, y, RowMarks(sites), generator, method.response)
+            held = {
+                name: rows
+                for name, rows in own.rows.items()
+                if isinstance(rows, MemoryRows)
+            }
+            for rows in held.values():
+                # The protocol has no step in which sites agree on units.
+                rows.check_values(LARGEST)
+            run = PaperRun(method.terms(own.variables), method, int(self.max_iter))
+            with single_threaded_blas():
+                found, self.communication_ = run.fit(held, generator)
+            result = literal_result(found, self._feature_names(), method.settings())
+            self._adopt(result, max_iter=self.max_iter, random_state=self.random_state)
+            return self
 
     def _method(self) -> Method:
         """Check the parameters; the coordinator never has the pooled kernel."""

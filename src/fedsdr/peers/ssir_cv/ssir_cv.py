@@ -170,7 +170,6 @@ class SSIRCV(Reducer):
         self.random_state = random_state
         self.verbose = verbose
 
-    @aloud
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Choose K and the penalty, and find the directions.
 
@@ -189,29 +188,30 @@ class SSIRCV(Reducer):
         SSIRCV
             Itself, fitted.
         """
-        multiples = _check_parameters(self)
-        slices = read_slices(self.kernel)
-        pooled = pool(*self._validate(X, y), sites, slices, self.response)
-        total = pooled.summary()
-        if not total.scatter.any():
-            raise InputError("every column of X is constant: nothing to reduce")
-        n_rows, d = pooled.X.shape
-        # One column has log d = 0, which would be no penalty at all.
-        unit = float(np.sqrt(np.log(max(d, 2)) / n_rows))
-        penalties = [c * unit for c in multiples]
-        dimensions = range(1, self._largest_k(total) + 1)
-        cross, final = self._solvers()
-        folds = pooled.folds(self.n_folds, random_generator(self.random_state))
-        with single_threaded_blas():
-            table = cross_validate(folds, cross, dimensions, penalties)
-            k, rho = table.choice
-            tell("fitting with the chosen dimension and penalty")
-            fit = final(total, k, [rho])[0]
-        self.penalty_ = rho
-        self.validation_ = pd.DataFrame(table.rows())
-        self._note_convergence(table, fit)
-        self._report(fit, k)
-        return self
+        with aloud(self):
+            multiples = _check_parameters(self)
+            slices = read_slices(self.kernel)
+            pooled = pool(*self._validate(X, y), sites, slices, self.response)
+            total = pooled.summary()
+            if not total.scatter.any():
+                raise InputError("every column of X is constant: nothing to reduce")
+            n_rows, d = pooled.X.shape
+            # One column has log d = 0, which would be no penalty at all.
+            unit = float(np.sqrt(np.log(max(d, 2)) / n_rows))
+            penalties = [c * unit for c in multiples]
+            dimensions = range(1, self._largest_k(total) + 1)
+            cross, final = self._solvers()
+            folds = pooled.folds(self.n_folds, random_generator(self.random_state))
+            with single_threaded_blas():
+                table = cross_validate(folds, cross, dimensions, penalties)
+                k, rho = table.choice
+                tell("fitting with the chosen dimension and penalty")
+                fit = final(total, k, [rho])[0]
+            self.penalty_ = rho
+            self.validation_ = pd.DataFrame(table.rows())
+            self._note_convergence(table, fit)
+            self._report(fit, k)
+            return self
 
     def _largest_k(self, total: Summary) -> int:
         # Slice means span one dimension less than there are slices.
