@@ -191,8 +191,8 @@ def solve_dense(
     schedule = _StepSizes(NU_START * scale, NU_GROWTH if grows else 0.0)
     nu = schedule.start
     points = split.begin(pi, dual, nu)
-    packing = _Packing(*points.shape[:2])
-    anderson = Anderson(packing.size, MEMORY)
+    triangles = _Triangles(*points.shape[:2])
+    anderson = Anderson(triangles.size, MEMORY)
     for iteration in range(1, max_iter + 1):
         images = split.proximal(points, nu)
         cut = points - images
@@ -209,8 +209,8 @@ def solve_dense(
             anderson.reset()
             continue
         moved = split.step(points, images, cut, nu)
-        ahead = anderson.next(packing.pack(points), packing.pack(moved))
-        points = packing.unpack(ahead)
+        ahead = anderson.next(triangles.take(points), triangles.take(moved))
+        points = triangles.mirror(ahead)
     return best.solution(max_iter)
 
 
@@ -295,7 +295,7 @@ class Anderson:
         self._gram[:used, slot] = self._gram[slot, :used]
 
 
-class _Packing:
+class _Triangles:
     """Symmetric matrices as one vector of their upper triangles, and back."""
 
     def __init__(self, n_pieces: int, d: int) -> None:
@@ -307,11 +307,11 @@ class _Packing:
         self._taken = np.add.outer(pieces * d * d, i * d + j).ravel()
         self._placed = np.add.outer(pieces * i.size, place)
 
-    def pack(self, state: State) -> Vector:
+    def take(self, state: State) -> Vector:
         return state.take(self._taken)
 
-    def unpack(self, packed: Vector) -> State:
-        return packed.take(self._placed)
+    def mirror(self, taken: Vector) -> State:
+        return taken.take(self._placed)
 
 
 def _positive_part(matrix: Matrix) -> Matrix:

@@ -124,10 +124,10 @@ class RowSearch:
             if clock.expired:
                 break
             moved = self._advance()
-            packed = self._anderson.next(
-                self._pack(self._spectral, self._entries), self._pack(*moved)
+            joined = self._anderson.next(
+                self._join(self._spectral, self._entries), self._join(*moved)
             )
-            self._unpack(packed)
+            self._split(joined)
 
     def busy_rows(self) -> Indices:
         """Find the rows of Z that come near the border of the box.
@@ -176,14 +176,14 @@ class RowSearch:
         np.fill_diagonal(boxed, np.minimum(np.diag(entries), self._rho))
         return boxed
 
-    def _pack(self, spectral: Matrix, entries: Matrix) -> Vector:
+    def _join(self, spectral: Matrix, entries: Matrix) -> Vector:
         root = np.sqrt(self._weight)
         return np.concatenate([root * spectral.ravel(), entries.ravel()])
 
-    def _unpack(self, packed: Vector) -> None:
+    def _split(self, joined: Vector) -> None:
         r, n = len(self.middle), self.rows.size
-        self._spectral = packed[: r * r].reshape(r, r) / np.sqrt(self._weight)
-        self._entries = packed[r * r :].reshape(n, n)
+        self._spectral = joined[: r * r].reshape(r, r) / np.sqrt(self._weight)
+        self._entries = joined[r * r :].reshape(n, n)
 
 
 def first_middle(
