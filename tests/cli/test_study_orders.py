@@ -18,7 +18,9 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
+from fedsdr.cli import nodes
 from fedsdr.cli.nodes import find_place
+from fedsdr.cli.screen import Screen
 from fedsdr.exceptions import InputError
 from fedsdr.study import read_study
 from fedsdr.study.order_file import read_order
@@ -162,3 +164,24 @@ def test_a_node_that_is_lost_after_the_result_changes_nothing(
     node.watched = lambda: NodeProgress(state).end(FINISHED)
     assert run("study", "submit", files.study_file).exit_code == 0
     assert shown == ["finished"]
+
+
+def test_a_site_that_leaves_before_a_study_begins_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its job waits for the site, and nobody was told."""
+    monkeypatch.setattr(nodes, "OUTLOOK", 0.0)
+    here, begun = {"east"}, False
+    look = nodes.looking_out(Screen(), ("east", "north"), lambda: here, lambda: begun)
+    look()
+    look()
+    assert capsys.readouterr().err.count("north: LEFT before the study began") == 1
+    here.add("north")
+    look()
+    here.discard("north")
+    look()
+    assert "north: LEFT" in capsys.readouterr().err
+    here.discard("east")
+    begun = True
+    look()
+    assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,9 @@ FolderOption = Annotated[
 PatienceOption = Annotated[
     float, typer.Option(help="Seconds to wait for sites to join.")
 ]
+#: Seconds between two looks at who is connected.
+OUTLOOK = 2.0
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only that.")]
 
 
@@ -178,6 +181,51 @@ def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[]
             screen.err.print(line, style="dim", markup=False, soft_wrap=True)
 
     return tell
+
+
+def looking_out(
+    screen: Screen,
+    sites: Collection[str],
+    connected: Callable[[], Collection[str]],
+    began: Callable[[], bool],
+) -> Callable[[], None]:
+    """Return a function that says who has left before a study has begun.
+
+    NVFLARE does not start a job without the sites that it needs, and does not say so.
+
+    Parameters
+    ----------
+    screen : Screen
+        Where it is said.
+    sites : collection of str
+        Sites that are needed.
+    connected : callable
+        Lists the sites that are connected.
+    began : callable
+        Whether the study has begun: from then on its coordinator tells who is awaited.
+
+    Returns
+    -------
+    callable
+        To be called again and again; it looks every `OUTLOOK` seconds.
+    """
+    said: frozenset[str] = frozenset()
+    due = time.monotonic() + OUTLOOK
+
+    def look() -> None:
+        nonlocal said, due
+        if time.monotonic() < due or began():
+            return
+        due = time.monotonic() + OUTLOOK
+        missing = frozenset(sites) - frozenset(connected())
+        for name in sorted(missing - said):
+            screen.remark(
+                f"{name}: LEFT before the study began. It begins when {name} has "
+                "joined again: is site join running there?"
+            )
+        said = missing
+
+    return look
 
 
 def describe(snapshot: "Snapshot") -> str:

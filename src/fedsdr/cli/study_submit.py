@@ -14,6 +14,7 @@ from fedsdr.cli.nodes import (
     Place,
     StudyArgument,
     find_place,
+    looking_out,
     running_nodes,
     teller,
 )
@@ -164,7 +165,7 @@ class _Run:
                 self.screen.say(f"Submitted as {job}. To see how it is:")
                 self.screen.say(f"    {place.command('status')}")
                 return None
-            outcome = self._watch(session, place, job, begin)
+            outcome = self._watch(session, place, job, begin, needed)
             tried = 0 if _finished_sums(place) > before else tried
             if outcome.kind != "interrupted" or tried >= attempts:
                 forget_order(place.first, order)
@@ -197,7 +198,12 @@ class _Run:
         return here
 
     def _watch(
-        self, session: "Session", place: Place, job: str, begin: float
+        self,
+        session: "Session",
+        place: Place,
+        job: str,
+        begin: float,
+        needed: frozenset[str],
     ) -> Outcome:
         from fedsdr.transports.nvflare.connection import LostNodeError
         from fedsdr.transports.nvflare.progress import (
@@ -212,8 +218,16 @@ class _Run:
             return Snapshot() if found is None or found.updated < begin else found
 
         tell = teller(self.screen, lambda: read_progress(place.state))
+        look_out = looking_out(
+            self.screen, needed, session.sites, lambda: look().updated > 0.0
+        )
+
+        def watch() -> None:
+            tell()
+            look_out()
+
         try:
-            ended = session.wait(job, float("inf"), watch=tell)
+            ended = session.wait(job, float("inf"), watch=watch)
         except LostNodeError:
             if look().state != FINISHED:
                 raise
