@@ -88,8 +88,7 @@ def name_round(number: int, message: str) -> str:
     """Describe what sites do in a round."""
     from fedsdr.transports.nvflare.study_view import ROUNDS
 
-    what = ROUNDS.get(message, message)
-    return f"round {number} of {len(ROUNDS)}, sites {what}"
+    return f"round {number}, sites {ROUNDS.get(message, message)}"
 
 
 def size(n_bytes: int) -> str:
