@@ -36,6 +36,8 @@ EXPERIMENTS = CLONE / "reproduction"
 SUMS, SOLVER = "summaries", "solver"
 ITERATIONS = ("solve_dense", "solve_interior")
 TRANSPORTS = ("transports", "federation")
+#: How a product is written, in Python 3.11 and later.
+PRODUCTS = ("@", "@=", "dot", "einsum", "matmul", "dsyrk", "dgemm", "dger")
 COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 
 
@@ -239,10 +241,14 @@ def _end(frame: FrameType) -> str:
 
 @cache
 def _multiplies(code: CodeType) -> bool:
-    # Operations of a finished summary on its sums are not counted.
-    if code.co_qualname.startswith("Summary.") or not _is_call(code):
+    # Operations of a finished summary on its sums are not counted, nor is how large
+    # single columns are: no matrix is formed from rows there.
+    if code.co_qualname.startswith(("Summary.", "ColumnSpread.")) or not _is_call(code):
         return False
-    return any(one.argrepr in ("@", "@=") for one in dis.get_instructions(code))
+    return any(
+        one.argrepr.removeprefix("NULL + ") in PRODUCTS
+        for one in dis.get_instructions(code)
+    )
 
 
 def main() -> None:

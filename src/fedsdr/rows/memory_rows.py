@@ -350,10 +350,6 @@ class MemoryRows(Rows):
         functions : ndarray of shape (n_rows, n_functions)
             Values of the functions in these rows.
         """
-        yield self._centred(columns, scale), functions(slice(None))
-
-    def _centred(self, columns: NDArray[np.intp], scale: Vector) -> Matrix:
-        """Return centred columns, which the sums of a second stage repeatedly need."""
         last = self._last
         if (
             last is not None
@@ -361,14 +357,16 @@ class MemoryRows(Rows):
             and (last[1] is columns or np.array_equal(last[1], columns))
             and (last[2] is scale or np.array_equal(last[2], scale))
         ):
-            return last[3]
-        rows = dense_columns(self.X, as_slice(columns))
-        rows /= scale
-        rows = centre(rows, out=rows)[0]
-        if rows.size <= FEW:
-            rows.flags.writeable = False
-            self._last = (self.X, columns, scale, rows)
-        return rows
+            # The sums of a second stage need the same columns again and again.
+            rows = last[3]
+        else:
+            rows = dense_columns(self.X, as_slice(columns))
+            rows /= scale
+            rows = centre(rows, out=rows)[0]
+            if rows.size <= FEW:
+                rows.flags.writeable = False
+                self._last = (self.X, columns, scale, rows)
+        yield rows, functions(slice(None))
 
     def repeated(
         self, columns: NDArray[np.intp], scale: Vector
