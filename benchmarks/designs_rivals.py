@@ -8,8 +8,8 @@ from sklearn.model_selection import KFold
 from benchmarks.hard_designs import Sample
 from fedsdr.arrays import Matrix
 from fedsdr.estimation import refit_directions
-from fedsdr.method import Smooth
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.slicing import Smooth
 
 #: A site with fewer rows per true variable is whitened by the pooled covariance.
 ROWS_PER_VARIABLE = 5

@@ -19,13 +19,14 @@ from benchmarks.consortium import Consortium, time_phases
 from benchmarks.federation_report import write_report
 from benchmarks.ledger import Ledger, Row
 from benchmarks.over_nodes import run_nodes
-from fedsdr.method import Slices, Terms
 from fedsdr.metrics import subspace_distance
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.result import Result
 from fedsdr.rows import split_sites
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.study import conduct, open_site
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"

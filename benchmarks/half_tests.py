@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from fedsdr.inference.split_testing import half_sums
 from fedsdr.inference.variable_tests import half_p_values, read_sums
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method
 from fedsdr.questions import Asking, ask_sites
 from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.run import gather
+from fedsdr.terms import Variables
 
 Array = NDArray[np.float64]
 

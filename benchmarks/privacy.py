@@ -13,15 +13,17 @@ import numpy as np
 from benchmarks.ledger import Ledger, Row
 from benchmarks.privacy_audit import Spoil, a_tenth, as_it_is, audit, no_centre_noise
 from fedsdr.estimators.masked_sites import join_under_masks
-from fedsdr.method import Method, Privacy, Variables
+from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance
 from fedsdr.privacy.noise_budget import BITS
+from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.questions import PrivateMoments
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
 from fedsdr.secure_sum.agreement import Agreement, usual_threshold
 from fedsdr.simulate import Simulation, make_setting
+from fedsdr.terms import Variables
 
 RESULTS = Path(__file__).parent / "results"
 KEY = ("part", "setting", "n_rows", "epsilon", "honest")

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from fedsdr.method import Privacy, Terms
 from fedsdr.privacy import noise_multiplier
 from fedsdr.privacy.noise_budget import BITS
+from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.questions import PrivateMoments
 from fedsdr.rows import MemoryRows
+from fedsdr.terms import Terms
 
 #: Probability that a bound of the audit is wrong, over all its thresholds together.
 LEVEL = 1e-4

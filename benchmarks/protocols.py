@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.ledger import Ledger, Row
 from fedsdr.estimators.masked_sites import join_under_masks
-from fedsdr.method import Slices, Terms, Variables
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.questions import MomentsOf
@@ -20,6 +19,8 @@ from fedsdr.rows import Communication, OwnSites, split_sites
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.solver import Problem, solve
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Terms, Variables
 from fedsdr.transports import InProcess
 
 RESULTS = Path(__file__).parent / "results"

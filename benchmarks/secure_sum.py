@@ -12,12 +12,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.ledger import Ledger, Row
-from fedsdr.method import Terms, read_parameter
+from fedsdr.method import read_parameter
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import Agreement, Context, Identity, MaskedSum, SumSite
 from fedsdr.secure_sum.bindings import shown_keys
 from fedsdr.secure_sum.parcels import PostOffice
+from fedsdr.terms import Terms
 
 RESULTS = Path(__file__).parent / "results"
 N_SITES, N_ROWS, N_FEATURES = 10, 20_000, 1000

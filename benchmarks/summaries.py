@@ -22,10 +22,12 @@ from threadpoolctl import threadpool_limits
 from benchmarks.ledger import Ledger, Row
 from fedsdr.data.opening import open_file
 from fedsdr.data.row_reader import RowReader
-from fedsdr.method import Method, Smooth, Variables
+from fedsdr.method import Method
 from fedsdr.rows import StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Smooth
+from fedsdr.terms import Variables
 
 RESULTS = Path(__file__).parent / "results"
 KEY = ("part", "case", "d", "n", "threads")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from fedsdr import SSIRCV, LassoSIR
+from fedsdr.choices import HoldOut
 from fedsdr.estimators import FedSSIR
-from fedsdr.method import HoldOut
 
 #: Options of FedSSIR in the ways that are compared. The paper gives no grid of
 #: penalties; 0.05 reaches below the penalty that it uses where it has a formula.

@@ -9,11 +9,11 @@ import numpy as np
 from fedsdr.arrays import Mask, Matrix
 from fedsdr.estimation import refit_directions
 from fedsdr.exceptions import ConvergenceWarning
-from fedsdr.method import Kernel, Slices, Smooth
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.selection.penalties import candidates_on_path
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.slicing import Kernel, Slices, Smooth
 from reproduction import estimators
 from reproduction.estimators import HOLD_OUT_WAYS, WAYS
 from reproduction.experiment import Task

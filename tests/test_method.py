@@ -9,25 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedsdr.choices import Auto, Bic, HoldOut, Moments, Universal, Votes
 from fedsdr.exceptions import InputError
-from fedsdr.method import (
-    FORMER,
-    MOST_PROFILES,
-    Auto,
-    Bic,
-    HoldOut,
-    Method,
-    Moments,
-    Pairs,
-    Privacy,
-    Slices,
-    Smooth,
-    Terms,
-    Universal,
-    Variables,
-    Votes,
-    read_parameter,
-)
+from fedsdr.method import FORMER, Method, read_parameter
+from fedsdr.privacy.privacy_value import Privacy
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
+from fedsdr.terms import MOST_PROFILES, Terms, Variables
 
 # --- reading --------------------------------------------------------------------------
 

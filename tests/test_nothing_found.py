@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 
 from fedsdr import SIR, SSIR, Auto, FedSSIR, InputError, WeakSignalWarning
 from fedsdr import run as run_module
+from fedsdr.choices import rule_text
 from fedsdr.cli import app, tables
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Method, rule_text
+from fedsdr.method import Method
 from fedsdr.protocols import wire
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.result import NOTHING, Result

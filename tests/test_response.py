@@ -9,9 +9,9 @@ import pytest
 from tests.study.consortia import Files, simulate_rows
 
 from fedsdr import SIR, SSIR, SSIRCV, FedSSIR, InputError, LassoSIR, PaperFedSSIR
-from fedsdr.method import Slices
 from fedsdr.study import read_study
 from fedsdr.study.checked_files import CheckError
+from fedsdr.summaries.slicing import Slices
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 from tests.protocols.studies import Consortium
 
 from fedsdr import run as run_module
+from fedsdr.choices import HoldOut, Moments, Votes
 from fedsdr.estimation import Estimate
 from fedsdr.exceptions import InputError, WeakSignalWarning
-from fedsdr.method import HoldOut, Method, Moments, Slices, Variables, Votes
+from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import Asking, MomentsOf, ask_sites
@@ -20,6 +21,8 @@ from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import gather, report, run
 from fedsdr.selection import Selection, select
 from fedsdr.simulate import make_setting
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Variables
 
 METHODS = {
     "default": Method(),

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fedsdr.method import Slices
 from fedsdr.selection import elect_dimension
 from fedsdr.summaries import bic_dimension
+from fedsdr.summaries.slicing import Slices
 from reproduction import compare, markdown
 from reproduction.checks import ENOUGH_TO_TELL, cells_check, list_cells
 from reproduction.experiment import Experiment, Task, Verdict

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         preparation,
         simulate,
     )
+    from fedsdr.choices import Auto, Bic, HoldOut, Moments, Universal, Votes
     from fedsdr.estimators import (
         SIR,
         SSIR,
@@ -35,25 +36,15 @@ if TYPE_CHECKING:
         FedSSIRRegressor,
     )
     from fedsdr.exceptions import ConvergenceWarning
-    from fedsdr.method import (
-        Auto,
-        Bic,
-        HoldOut,
-        Method,
-        Moments,
-        Pairs,
-        Privacy,
-        Slices,
-        Smooth,
-        Universal,
-        Votes,
-    )
+    from fedsdr.method import Method
     from fedsdr.peers.fed_pca import FedPCA
     from fedsdr.peers.fed_svd import FedSVD
     from fedsdr.peers.lasso_sir import LassoSIR
     from fedsdr.peers.paper import PaperFedSSIR
     from fedsdr.peers.ssir_cv import SSIRCV
+    from fedsdr.privacy.privacy_value import Privacy
     from fedsdr.result import Result
+    from fedsdr.summaries.slicing import Pairs, Slices, Smooth
 
     __version__: str
 
@@ -64,29 +55,29 @@ _ROOMS = (
 )
 
 _HOMES = {
-    "Auto": "fedsdr.method",
-    "Bic": "fedsdr.method",
+    "Auto": "fedsdr.choices",
+    "Bic": "fedsdr.choices",
     "ConvergenceWarning": "fedsdr.exceptions",
     "FedPCA": "fedsdr.peers.fed_pca",
     "FedSSIR": "fedsdr.estimators",
     "FedSSIRClassifier": "fedsdr.estimators",
     "FedSSIRRegressor": "fedsdr.estimators",
     "FedSVD": "fedsdr.peers.fed_svd",
-    "HoldOut": "fedsdr.method",
+    "HoldOut": "fedsdr.choices",
     "LassoSIR": "fedsdr.peers.lasso_sir",
     "Method": "fedsdr.method",
-    "Moments": "fedsdr.method",
-    "Pairs": "fedsdr.method",
+    "Moments": "fedsdr.choices",
+    "Pairs": "fedsdr.summaries.slicing",
     "PaperFedSSIR": "fedsdr.peers.paper",
-    "Privacy": "fedsdr.method",
+    "Privacy": "fedsdr.privacy.privacy_value",
     "Result": "fedsdr.result",
     "SIR": "fedsdr.estimators",
     "SSIR": "fedsdr.estimators",
     "SSIRCV": "fedsdr.peers.ssir_cv",
-    "Slices": "fedsdr.method",
-    "Smooth": "fedsdr.method",
-    "Universal": "fedsdr.method",
-    "Votes": "fedsdr.method",
+    "Slices": "fedsdr.summaries.slicing",
+    "Smooth": "fedsdr.summaries.slicing",
+    "Universal": "fedsdr.choices",
+    "Votes": "fedsdr.choices",
 }
 
 __all__ = [

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Mask, Vector
+from fedsdr.choices import Auto, Bic, Votes
 from fedsdr.data.names import enumerate_names
 from fedsdr.estimation.by_site import check_sites, estimate_by_site
 from fedsdr.estimation.directions import (
@@ -35,15 +36,7 @@ from fedsdr.inference import (
     largest_dimension,
     select_by_tests,
 )
-from fedsdr.method import (
-    Auto,
-    Bic,
-    Method,
-    Terms,
-    Variables,
-    Votes,
-    response_type,
-)
+from fedsdr.method import Method, response_type
 from fedsdr.normal_scores import NormalScores, agree_on_scores, place_cuts
 from fedsdr.questions import (
     AS_HELD,
@@ -78,6 +71,7 @@ from fedsdr.selection import (
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.telling import tell
+from fedsdr.terms import Terms, Variables
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150

@@ -12,13 +12,14 @@ from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.estimators.masked_sites import join_under_masks
-from fedsdr.method import MOST_ASKED, MOST_BLOCKS, Method, Variables
+from fedsdr.method import Method
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import BlockOf, ColumnsOf, DiagonalsOf, MomentsOf
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
 from fedsdr.simulate import make_setting
+from fedsdr.terms import MOST_ASKED, MOST_BLOCKS, Variables
 
 D = 2 * MOST_ASKED + 6
 AT_ONCE = 2

@@ -14,7 +14,6 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import (
@@ -28,6 +27,7 @@ from fedsdr.rows.half_samples import N_PARTS, deal_smallest, smallest_sets
 from fedsdr.study import open_site
 from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.terms import Terms
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 D = 3

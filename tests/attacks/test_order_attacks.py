@@ -12,7 +12,6 @@ from tests.protocols.studies import Consortium, Rows, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.exceptions import Refusal, fixed_code
-from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.protocols.wire import decode, encode
@@ -25,6 +24,7 @@ from fedsdr.questions import (
     fills_from,
 )
 from fedsdr.secure_sum.parcels import Parcel
+from fedsdr.terms import Terms
 
 Weaken = Callable[[pytest.MonkeyPatch], None]
 

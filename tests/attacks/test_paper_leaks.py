@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from fedsdr.method import Slices, Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.rows import split_sites
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 D, RHO = 40, 0.05

@@ -12,7 +12,6 @@ import pytest
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
-from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import PicturesOf
@@ -20,6 +19,7 @@ from fedsdr.rows import MemoryRows
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries import picture_sums
 from fedsdr.summaries.picture_sums import CUTS
+from fedsdr.terms import Terms
 
 D = 4
 MINIMUM = 10

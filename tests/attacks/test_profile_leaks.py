@@ -9,10 +9,11 @@ import pytest
 from scipy.optimize import least_squares
 from tests.protocols.studies import Consortium
 
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import ProfileOf
+from fedsdr.terms import Variables
 
 N_SITES = 3
 ANGLES = np.pi * np.arange(20) / 20

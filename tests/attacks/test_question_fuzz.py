@@ -16,12 +16,13 @@ from tests.protocols.test_second_stage import drawn
 from fedsdr.disclosure import Ledger
 from fedsdr.estimators.masked_sites import join_under_masks
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Method, Terms, Variables
+from fedsdr.method import Method
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.protocols.wire import encode
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
 from fedsdr.study.picture_stage import pictures_afterwards
+from fedsdr.terms import Terms, Variables
 
 STUDIES = {
     "default": Method(),

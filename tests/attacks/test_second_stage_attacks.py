@@ -13,12 +13,13 @@ from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.exceptions import SiteWarning
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSum
 from fedsdr.questions import AgreementOf, ProfileOf, SpreadOf
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import N_SPREAD, Expected
+from fedsdr.terms import Variables
 
 D = 4
 EVERY = np.arange(D)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.exceptions import Refusal
-from fedsdr.method import MOST_ASKED, Pairs, Slices, Smooth
 from fedsdr.protocols.secure import SecureSite, SecureSum, secure_coordinator
 from fedsdr.questions import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.many_columns import N_COUNTS
 from fedsdr.questions.possible_sums import check_possible
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
+from fedsdr.terms import MOST_ASKED
 
 LIAR = "site-02"
 D = 8

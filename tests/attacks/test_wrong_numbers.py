@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Method, Pairs, Slices, Smooth
+from fedsdr.method import Method
 from fedsdr.protocols.secure import SecureSite, SecureSum, secure_coordinator
 from fedsdr.questions import CandidateErrors, MomentsOf, RowSettings
 from fedsdr.questions.possible_sums import check_possible
 from fedsdr.run import run
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
 
 LIAR = "site-02"
 D = 4

@@ -13,7 +13,6 @@ import pytest
 
 from fedsdr.disclosure import Facts, Release, differencing, facts
 from fedsdr.disclosure.chain import Entry
-from fedsdr.method import Terms
 from fedsdr.protocols import wire
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
@@ -22,6 +21,7 @@ from fedsdr.rows import Rows, site_rows
 from fedsdr.rows.half_samples import deal_halves
 from fedsdr.study import site_data
 from fedsdr.summaries.cross_fit import HalfTest
+from fedsdr.terms import Terms
 
 
 def trust_values(patch: pytest.MonkeyPatch) -> None:

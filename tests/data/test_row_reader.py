@@ -10,10 +10,11 @@ import pytest
 
 from fedsdr.data import open_source, read_rows
 from fedsdr.data.row_reader import RowReader
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries import reading_ahead
 from fedsdr.summaries.reading_ahead import read_ahead
+from fedsdr.terms import Variables
 
 NAMES = ("a", "b", "c")
 

@@ -9,7 +9,7 @@ from tests.disclosure.examples import SITES, facts, release
 
 from fedsdr.disclosure import Facts, Ledger, Policy, Release, ReleaseGate, observe
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Smooth
+from fedsdr.summaries.slicing import Smooth
 
 FEWER = SITES[:3]
 OTHER = "77" * 32

@@ -17,7 +17,7 @@ from fedsdr.disclosure import (
 from fedsdr.disclosure.counting import count_in_parts, largest_shares, shared_rows
 from fedsdr.disclosure.level_rules import heavy_rows, rare_levels
 from fedsdr.disclosure.release_rules import many_candidates
-from fedsdr.method import Smooth
+from fedsdr.summaries.slicing import Smooth
 
 N = 100
 

@@ -16,7 +16,7 @@ from fedsdr.disclosure import (
     subject_of,
 )
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Kernel, Pairs, Slices, Smooth
+from fedsdr.summaries.slicing import Kernel, Pairs, Slices, Smooth
 
 
 def broken(facts: Facts, policy: Policy, asked: Release | None = None) -> list:

@@ -17,7 +17,7 @@ from fedsdr.estimation.by_site import (
     shrinkage_for,
 )
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, _last_apart
-from fedsdr.method import Method, Slices, Smooth, Terms, Variables
+from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance
 from fedsdr.questions import (
     AS_HELD,
@@ -30,6 +30,8 @@ from fedsdr.questions import (
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Kernel, Summary, summarize
 from fedsdr.summaries.profile import Profile
+from fedsdr.summaries.slicing import Slices, Smooth
+from fedsdr.terms import Terms, Variables
 
 Site = tuple[np.ndarray, np.ndarray]
 

@@ -15,8 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fedsdr import SIR, SSIR, FedSSIR, InputError, WeakSignalWarning
+from fedsdr.choices import HoldOut, Moments
 from fedsdr.estimation import estimate_pooled
-from fedsdr.method import HoldOut, Method, Moments, Slices, Smooth, Variables
+from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance, support_rates
 from fedsdr.questions import ask_sites
 from fedsdr.result import Result
@@ -25,6 +26,8 @@ from fedsdr.run import run
 from fedsdr.selection import Evidence, select
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Slices, Smooth
+from fedsdr.terms import Variables
 
 
 @pytest.fixture(scope="module")

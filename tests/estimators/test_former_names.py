@@ -9,17 +9,10 @@ import pytest
 from sklearn.base import clone
 
 from fedsdr import SIR, SSIR, FedSSIR
+from fedsdr.choices import Auto, Bic, HoldOut, Moments, Votes
 from fedsdr.exceptions import InputError
-from fedsdr.method import (
-    FORMER,
-    Auto,
-    Bic,
-    HoldOut,
-    Method,
-    Moments,
-    Slices,
-    Votes,
-)
+from fedsdr.method import FORMER, Method
+from fedsdr.summaries.slicing import Slices
 
 PAIRS = [
     ({"kernel": "slices", "slice_size": 10}, {"kernel": Slices(size=10)}),

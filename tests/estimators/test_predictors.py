@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, cross_validate
 
 from fedsdr import FedSSIR, FedSSIRClassifier, FedSSIRRegressor
 from fedsdr.exceptions import InputError
-from fedsdr.method import Privacy
+from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.simulate import make_setting
 
 DATA = make_setting(1, n_features=12, random_state=5)

@@ -8,9 +8,10 @@ import pytest
 from scipy import sparse
 
 from fedsdr import FedSSIR
-from fedsdr.method import Method, Terms, Variables
+from fedsdr.method import Method
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import summarize
+from fedsdr.terms import Terms, Variables
 
 FORMS = {
     "csr": sparse.csr_array,

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from fedsdr import SIR, SSIR, SSIRCV, FedPCA, FedSSIR, FedSVD, LassoSIR, datasets
-from fedsdr.method import Auto, Bic, HoldOut, Moments, Slices, Smooth, Votes
+from fedsdr.choices import Auto, Bic, HoldOut, Moments, Votes
 from fedsdr.peers.paper import PaperFedSSIR
 from fedsdr.simulate import make_setting
 from fedsdr.study.example import simulate_example, write_example
+from fedsdr.summaries.slicing import Slices, Smooth
 from fedsdr.transports.rehearsal import rehearse
 
 Outcome = dict[str, Any]

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.repeated_rows import REPEATS, half_tests
+from fedsdr.choices import HoldOut, Moments
 from fedsdr.exceptions import InputError
-from fedsdr.method import HoldOut, Method, Moments, Variables
+from fedsdr.method import Method
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.summaries.cross_fit import HalfTest, cross_fit
+from fedsdr.terms import Variables
 
 
 def _test(n, s, k, rng):

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from fedsdr import FedSSIR
+from fedsdr.choices import Fdr
 from fedsdr.exceptions import InputError
 from fedsdr.inference.split_testing import split_p_values
-from fedsdr.method import Fdr, Method, Variables
+from fedsdr.method import Method
 from fedsdr.questions import ask_sites
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.run import gather
 from fedsdr.simulate import make_setting
+from fedsdr.terms import Variables
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedsdr.method import Terms, Variables
 from fedsdr.questions import AxesOf
 from fedsdr.rows import MemoryRows, OwnSites
+from fedsdr.terms import Terms, Variables
 
 D = 5
 COLUMNS = np.array([0, 2, 3])

@@ -8,12 +8,12 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from fedsdr.estimators.masked_sites import join_under_masks
 from fedsdr.exceptions import InputError
-from fedsdr.method import Terms
 from fedsdr.prediction import axes_of, fit_additive
 from fedsdr.questions import ask_sites
 from fedsdr.result import Result
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN
+from fedsdr.terms import Terms
 
 TERMS = Terms(5, max_steps=40)
 
@@ -125,8 +125,8 @@ def test_a_straight_line_stays_straight_and_a_wave_does_not(axes, sites_of) -> N
 
 
 def test_sites_that_do_not_differ_are_shrunk_together(axes) -> None:
-    from fedsdr.method import Variables
     from fedsdr.rows import MemoryRows, OwnSites
+    from fedsdr.terms import Variables
 
     rng = np.random.default_rng(3)
     found = {}

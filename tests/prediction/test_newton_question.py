@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import (
@@ -21,6 +20,7 @@ from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.families import FAMILIES, Family
 from fedsdr.summaries.newton_parts import OWN, SiteDeviation
 from fedsdr.summaries.spline_basis import SplineBasis
+from fedsdr.terms import Terms
 
 TERMS = Terms(5, max_steps=40)
 

@@ -10,7 +10,7 @@ from benchmarks.privacy_audit import (
     epsilon_bound,
     no_centre_noise,
 )
-from fedsdr.method import Privacy
+from fedsdr.privacy.privacy_value import Privacy
 
 PROMISE = Privacy(epsilon=1, delta=1e-6, ranges=(-1, 1), response=(-1, 1))
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fedsdr.method import Privacy
 from fedsdr.privacy import NoiseBudget, RowBounds, noise_multiplier
 from fedsdr.privacy.bounded_rows import CENTRE_SHARES, PRODUCT_SHARES
 from fedsdr.privacy.noise_budget import BITS
+from fedsdr.privacy.privacy_value import Privacy
 
 D = 3
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from fedsdr.method import Privacy
 from fedsdr.privacy import NoiseBudget, noise_multiplier
 from fedsdr.privacy.noise_budget import BITS
+from fedsdr.privacy.privacy_value import Privacy
 
 
 def exact_delta(distance: float, epsilon: float) -> float:

@@ -7,12 +7,12 @@ import pytest
 from tests.privacy.seeding import seed_noise
 
 from fedsdr import FedSSIR, InputError, Privacy, WeakSignalWarning
-from fedsdr.method import Terms
 from fedsdr.metrics import subspace_distance
 from fedsdr.privacy.noise_budget import BITS
 from fedsdr.questions import PrivateMoments
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.simulate import make_setting
+from fedsdr.terms import Terms
 
 PROMISE = Privacy(
     epsilon=1, delta=1e-6, ranges=(-8, 8), response=(-14, 14), radius=0.16

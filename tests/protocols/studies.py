@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import OpenGate
-from fedsdr.method import Terms
 from fedsdr.protocols.secure import AgreedStudy, SecureSite
 from fedsdr.questions import MomentsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.rows import Rows as AnyRows
 from fedsdr.secure_sum import FixedPoint, Identity
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]

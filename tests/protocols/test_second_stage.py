@@ -9,7 +9,7 @@ from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate
 from fedsdr.exceptions import CovarianceWarning, SiteWarning
-from fedsdr.method import Method, Slices, Variables
+from fedsdr.method import Method
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.protocols.secure.attempts import BrokenRoundError
@@ -18,6 +18,8 @@ from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Variables
 
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 

@@ -11,13 +11,13 @@ from tests.protocols.studies import Consortium, make_rows
 
 from fedsdr import FedSSIR, InputError
 from fedsdr.exceptions import SiteWarning
-from fedsdr.method import Terms
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.protocols.secure import SecureSite, SecureSum, SumFolder
 from fedsdr.protocols.secure.round_replies import check_counts
 from fedsdr.rows import MemoryRows
 from fedsdr.secure_sum import FixedPoint, Identity
 from fedsdr.simulate import make_setting
+from fedsdr.terms import Terms
 
 RESULT = {
     "directions": np.eye(4)[:, :1],

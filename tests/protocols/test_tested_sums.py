@@ -15,13 +15,15 @@ from tests.protocols.test_second_stage import (
     with_gaps,
 )
 
-from fedsdr.method import Fdr, Method, Slices
+from fedsdr.choices import Fdr
+from fedsdr.method import Method
 from fedsdr.protocols import IncompleteError
 from fedsdr.protocols.secure import SumFolder
 from fedsdr.questions import MomentsOf
 from fedsdr.questions.split_tests import units_of_test
 from fedsdr.run import run
 from fedsdr.summaries.cross_fit import HalfTest
+from fedsdr.summaries.slicing import Slices
 
 
 def in_three_classes(rows: Rows) -> Rows:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedsdr.exceptions import Refusal, SiteError, SiteWarning
-from fedsdr.method import MOST_ASKED, Kernel, Method, Slices, Smooth, Terms, Variables
+from fedsdr.method import Method
 from fedsdr.questions import (
     BlockOf,
     ColumnsOf,
@@ -21,6 +21,8 @@ from fedsdr.questions import (
 from fedsdr.rows import MemoryRows, OwnSites, StreamedRows
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries import Summary
+from fedsdr.summaries.slicing import Kernel, Slices, Smooth
+from fedsdr.terms import MOST_ASKED, Terms, Variables
 
 D = 9
 SOME = np.array([0, 3, 8])

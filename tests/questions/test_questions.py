@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.summaries.comparing import allclose
 
 from fedsdr.exceptions import InputError, Refusal, SiteWarning
-from fedsdr.method import Pairs, Slices, Smooth, Terms, Variables
 from fedsdr.normal_scores import (
     N_CUTS,
     N_DESCRIBED,
@@ -41,6 +40,8 @@ from fedsdr.rows import MemoryRows, OwnSites, StreamedRows
 from fedsdr.summaries import bic_dimension, prediction_errors, summarize
 from fedsdr.summaries.profile import PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
+from fedsdr.terms import Terms, Variables
 
 D = 3
 EVERYTHING = {

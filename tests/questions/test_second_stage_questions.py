@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import Refusal, SiteWarning
-from fedsdr.method import Method, Pairs, Slices, Smooth, Terms, Variables
+from fedsdr.method import Method
 from fedsdr.protocols.wire import decode, encode
 from fedsdr.questions import (
     AgreementOf,
@@ -22,6 +22,8 @@ from fedsdr.questions import (
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
+from fedsdr.terms import Terms, Variables
 
 D = 4
 TERMS = Terms(D, max_profiles=40)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fedsdr.method import Terms
 from fedsdr.questions.many_columns import ColumnsOf, DiagonalsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.rows.own_sites import split_sites
 from fedsdr.summaries.rank_functions import rank_polynomials
+from fedsdr.terms import Terms
 
 
 def draw(n: int = 60, d: int = 5, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fedsdr.method import Terms
 from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.direction_curves import curves_of
 from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.remainder import N_REST, remainder
+from fedsdr.terms import Terms
 
 
 def draw(seed: int, n_rows: int = 300, d: int = 6) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,6 @@ from tests.summaries.comparing import allclose
 from fedsdr.data import open_source, read_rows
 from fedsdr.disclosure import Ledger, Policy, ReleaseGate, observe
 from fedsdr.exceptions import InputError, Refusal, SiteError, SiteWarning
-from fedsdr.method import Pairs, Slices, Smooth, Terms
 from fedsdr.normal_scores import agree_on_scores, place_cuts
 from fedsdr.protocols.secure import SecureSite, SecureSum
 from fedsdr.questions import (
@@ -36,6 +35,8 @@ from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
+from fedsdr.terms import Terms
 
 
 def twins(X, y, size: int, memory: int = 1 << 28) -> tuple[MemoryRows, StreamedRows]:
@@ -306,7 +307,8 @@ from pathlib import Path
 import numpy as np
 from fedsdr.data import open_source, read_rows
 from fedsdr.rows import StreamedRows
-from fedsdr.method import Terms, read_parameter
+from fedsdr.method import read_parameter
+from fedsdr.terms import Terms
 from fedsdr.questions import MomentsOf
 
 folder, kind, path, how = Path(sys.argv[1]), *sys.argv[2:]

@@ -10,13 +10,14 @@ import pytest
 import fedsdr.selection.wide as wide_module
 from fedsdr import FedSSIR, datasets
 from fedsdr.exceptions import ConvergenceWarning, InputError, WeakSignalWarning
-from fedsdr.method import MOST_DENSE, N_CANDIDATES, Method, Variables
+from fedsdr.method import MOST_DENSE, Method
 from fedsdr.metrics import subspace_distance
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
 from fedsdr.simulate import Simulation, make_setting
 from fedsdr.summaries.diagonals import Diagonals
+from fedsdr.terms import N_CANDIDATES, Variables
 
 ALL = 10**6
 # Seconds that no busy machine needs.

@@ -8,7 +8,7 @@ import pytest
 
 from fedsdr import FedSSIR, WeakSignalWarning
 from fedsdr.estimation import leading_directions
-from fedsdr.method import Method, Slices, Smooth
+from fedsdr.method import Method
 from fedsdr.rows.own_sites import group_by_site
 from fedsdr.selection.own_weight import (
     SELECTING,
@@ -20,6 +20,7 @@ from fedsdr.selection.own_weight import (
 from fedsdr.simulate import make_setting
 from fedsdr.simulate.covariates import draw_autoregressive
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.slicing import Slices, Smooth
 
 
 def site_sums(

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedsdr.method import Slices
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Slices
 
 
 class Case(NamedTuple):

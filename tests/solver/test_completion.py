@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.solver.cases import pooled_setting
 
-from fedsdr.method import Slices
 from fedsdr.solver.completion import (
     complete_by_regression,
     complete_dual,
@@ -17,6 +16,7 @@ from fedsdr.solver.dense import solve_dense
 from fedsdr.solver.interior_point import solve_interior
 from fedsdr.solver.problem import Bounded, Problem
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Slices
 
 RHO = 0.05
 

@@ -8,7 +8,6 @@ import pytest
 from tests.study.consortia import NAMES, Files, simulate_rows
 
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
@@ -23,6 +22,7 @@ from fedsdr.study.outlook import (
     statistics,
 )
 from fedsdr.study.study_site import read_message
+from fedsdr.terms import Variables
 
 
 def files_with(root: Path, select: str) -> Files:

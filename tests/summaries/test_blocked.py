@@ -8,9 +8,9 @@ import pytest
 from tests.summaries.comparing import allclose
 
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
-from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import blocked, summarize
 from fedsdr.summaries.rank_functions import RankPolynomials
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth
 
 KERNELS = [Smooth(), Slices(size=7), Pairs()]
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.summaries.comparing import allclose
 
-from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import (
     between_slices,
@@ -14,7 +13,7 @@ from fedsdr.summaries.kernels import (
     within_pairs,
 )
 from fedsdr.summaries.rank_functions import RankPolynomials, rank_polynomials
-from fedsdr.summaries.slicing import dense_ranks, slice_labels
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth, dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.estimation import leading_directions
-from fedsdr.method import Kernel, Slices, Smooth, Terms
 from fedsdr.questions import ProfileOf, SpreadOf
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import Summary, summarize
@@ -24,7 +23,8 @@ from fedsdr.summaries.profile import (
     response_functions,
 )
 from fedsdr.summaries.site_agreement import spread_of_covariance
-from fedsdr.summaries.slicing import weigh
+from fedsdr.summaries.slicing import Kernel, Slices, Smooth, weigh
+from fedsdr.terms import Terms
 
 KERNELS = {
     "smooth": (Smooth(), False),

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.method import Slices
 from fedsdr.summaries import is_discrete, slice_labels, summarize
-from fedsdr.summaries.slicing import cut_ordered
+from fedsdr.summaries.slicing import Slices, cut_ordered
 
 tied = st.lists(st.integers(0, 12).map(float), min_size=4, max_size=60)
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.method import Pairs, Slices, Smooth
 from fedsdr.summaries import Summary, summarize
 from fedsdr.summaries.rank_functions import RankPolynomials
-from fedsdr.summaries.slicing import weigh
+from fedsdr.summaries.slicing import Pairs, Slices, Smooth, weigh
 from fedsdr.summaries.stream import Stream
 from fedsdr.summaries.streaming import Part, reduce_rows, summarize_parts
 

@@ -8,8 +8,8 @@ import pytest
 from tests.summaries.comparing import allclose
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.method import Pairs, Slices
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Pairs, Slices
 
 CONTAINERS = {
     "pandas": (pd.DataFrame, pd.Series),

@@ -15,11 +15,11 @@ from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.one_span import OneSpan, judge_span
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
-from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ColumnFrame, Index
 from fedsdr.summaries.remainder import N_REST
 from fedsdr.summaries.site_agreement import CODES, N_SPREAD, Expected, Findings
 from fedsdr.summaries.summary import Summary
+from fedsdr.terms import MOST_PROFILES, MOST_STEPS
 
 # Covariances whose distance, relative to that of sampling, is up to the first number
 # are taken as equal, from the second on as different.

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.choices import Universal
 from fedsdr.estimation.one_span import OneSpan
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Method, Universal
+from fedsdr.method import Method
 from fedsdr.solver import Solution, solve
 from fedsdr.summaries.summary import Summary
 

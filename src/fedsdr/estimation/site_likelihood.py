@@ -18,10 +18,10 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import DimensionTest, judge, needed_evidence
-from fedsdr.method import MOST_PROFILES, MOST_STEPS
 from fedsdr.questions import Asking, ProfileOf
 from fedsdr.summaries.profile import Common, PooledCovariance, Profile, explain
 from fedsdr.summaries.summary import Summary
+from fedsdr.terms import MOST_PROFILES, MOST_STEPS
 
 #: Makes the question about some directions.
 AskAbout = Callable[[Matrix, Common | None, PooledCovariance | None], ProfileOf]

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from fedsdr.disclosure import OpenGate
-from fedsdr.method import Method, Terms
+from fedsdr.method import Method
 from fedsdr.protocols.secure import AgreedStudy, SecureSite, SecureSum
 from fedsdr.result import Result
 from fedsdr.rows import Communication, OwnSites
 from fedsdr.run import run
 from fedsdr.secure_sum import Identity
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess
 
 

@@ -14,7 +14,7 @@ from fedsdr.estimators.fed_ssir import PROTOCOLS, FedSSIR
 from fedsdr.estimators.reducer import REQUESTED_MARKS, Reducer, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.method import Method, Variables
+from fedsdr.method import Method
 from fedsdr.prediction.additive_fit import MOST_NEWTON, axes_of, fit_additive
 from fedsdr.prediction.model_file import write_model
 from fedsdr.prediction.prediction_model import PredictionModel
@@ -24,6 +24,7 @@ from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import OWN
+from fedsdr.terms import Variables
 
 
 class Predictor(Reducer):

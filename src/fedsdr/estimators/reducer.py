@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fedsdr.estimators.checks import check_columns, is_dask
 from fedsdr.exceptions import InputError
-from fedsdr.method import Variables
 from fedsdr.result import Result
 from fedsdr.rows import Rows
 from fedsdr.rows.own_sites import OwnSites, split_sites
@@ -28,6 +27,7 @@ from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
 from fedsdr.summaries.slicing import MIN_ROWS
 from fedsdr.telling import listening, written_by
+from fedsdr.terms import Variables
 
 #: What fit requests of rows, with scikit-learn's metadata routing, where it takes it.
 REQUESTED_MARKS = {"sites": True, "sample_weight": True, "groups": True}

@@ -5,16 +5,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from fedsdr.choices import Bic
 from fedsdr.estimation import leading_directions, orthonormal
 from fedsdr.estimators.former_names import accept_former_names
 from fedsdr.estimators.reducer import Reducer, aloud
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Bic, Terms, read_parameter
+from fedsdr.method import read_parameter
 from fedsdr.questions import MomentsOf, RowSettings, ask_sites
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import agree_on_powers
 from fedsdr.summaries import bic_dimension
 from fedsdr.telling import tell
+from fedsdr.terms import Terms
 
 
 class SIR(Reducer):

@@ -3,7 +3,8 @@
 from typing import Any
 
 from fedsdr.exceptions import InputError
-from fedsdr.method import Slices, read_parameter
+from fedsdr.method import read_parameter
+from fedsdr.summaries.slicing import Slices
 
 
 def read_slices(kernel: Any) -> Slices:

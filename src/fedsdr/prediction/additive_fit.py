@@ -6,7 +6,6 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError, warn_user
-from fedsdr.method import Terms
 from fedsdr.prediction.smoothing import GRID, LocalModel
 from fedsdr.questions import Asking, AxesOf, NewtonOf, NewtonSums
 from fedsdr.result import Result
@@ -17,6 +16,7 @@ from fedsdr.summaries.newton_parts import (
     SiteDeviation,
 )
 from fedsdr.summaries.spline_basis import SplineBasis
+from fedsdr.terms import Terms
 
 #: Newton steps at most, and steps in which penalties are still chosen.
 MOST_NEWTON, N_CHOOSING = 40, 6

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
@@ -20,6 +19,7 @@ from fedsdr.summaries.newton_parts import (
 )
 from fedsdr.summaries.prediction_sums import count_sums, prediction_sums
 from fedsdr.summaries.spline_basis import SplineBasis
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

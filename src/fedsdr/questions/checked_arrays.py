@@ -6,7 +6,7 @@ import numpy as np
 
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Terms
+from fedsdr.terms import Terms
 
 # Bounds on candidate directions that do not depend on rows: whether a site answers must
 # not reveal how large its values are.

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.questions.moments import CandidateErrors
 from fedsdr.questions.question import RowSettings
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
@@ -16,6 +15,7 @@ from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
+from fedsdr.terms import Terms
 
 #: Indices of variables.
 Index = NDArray[np.intp]

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.normal_scores import (
     N_CUTS,
     N_DESCRIBED,
@@ -22,6 +21,7 @@ from fedsdr.normal_scores import (
 from fedsdr.questions.question import Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.column_spread import Powers
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

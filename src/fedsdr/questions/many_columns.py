@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Functions, Rows, no_functions
@@ -20,6 +19,7 @@ from fedsdr.summaries.diagonals import (
     diagonals_of,
 )
 from fedsdr.summaries.profile import response_functions
+from fedsdr.terms import Terms
 
 #: Numbers of a sum of diagonals that do not belong to a column.
 N_COUNTS = 5

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.bic import bic_dimension
 from fedsdr.summaries.summary import Summary
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.picture_sums import N_PICTURE_BINS, picture_part
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.method import Pairs
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -25,6 +24,7 @@ from fedsdr.questions.question import Question
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.summaries.diagonals import Diagonals
+from fedsdr.summaries.slicing import Pairs
 from fedsdr.summaries.summary import Summary
 
 Covariances = MomentsOf | DiagonalsOf | BlockOf | ColumnsOf

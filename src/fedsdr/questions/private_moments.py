@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.method import Privacy, Terms
 from fedsdr.privacy import (
     NoiseBudget,
     NoisyMoments,
@@ -19,9 +18,11 @@ from fedsdr.privacy import (
 )
 from fedsdr.privacy.bounded_rows import MOST_ROWS
 from fedsdr.privacy.noise_budget import BITS
+from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.questions.question import AS_HELD, Question
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
+from fedsdr.terms import Terms
 
 #: Sums of integers, before noise.
 Integers = NDArray[np.int64]

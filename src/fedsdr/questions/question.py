@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.method import Terms, Variables
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.telling import tell
+from fedsdr.terms import Terms, Variables
 
 Sum = TypeVar("Sum")
 Found = TypeVar("Found")

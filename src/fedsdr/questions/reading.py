@@ -8,7 +8,6 @@ import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Terms
 from fedsdr.normal_scores import N_CUTS, NormalScores
 from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
 from fedsdr.questions.checked_arrays import (
@@ -50,6 +49,7 @@ from fedsdr.summaries.picture_sums import MOST_PICTURED
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 from fedsdr.summaries.spline_basis import SplineBasis
+from fedsdr.terms import Terms
 
 # Larger than the power of any number.
 LARGEST_POWER = 1100

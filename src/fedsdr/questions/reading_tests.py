@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from fedsdr.exceptions import Refusal
-from fedsdr.method import Terms
 from fedsdr.questions.checked_arrays import (
     LARGEST_PROFILE,
     MOST_DIRECTIONS,
@@ -19,6 +18,7 @@ from fedsdr.questions.checked_arrays import (
 )
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.summaries.cross_fit import HalfTest
+from fedsdr.terms import Terms
 
 #: Fields of a message that hold tests.
 TESTED = ("tested", "tested_scale", "tests")

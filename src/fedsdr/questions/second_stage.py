@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
@@ -22,6 +21,7 @@ from fedsdr.summaries.profile import (
 )
 from fedsdr.summaries.remainder import N_REST, remainder
 from fedsdr.summaries.site_agreement import N_SPREAD, spread_of_covariance
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

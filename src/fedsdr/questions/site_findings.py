@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import SiteWarning, describe_site, warn_user
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.column_checks import (
@@ -32,6 +31,7 @@ from fedsdr.summaries.site_agreement import (
     other_units,
 )
 from fedsdr.summaries.slicing import Weights
+from fedsdr.terms import Terms
 
 #: What a site is told about itself: the code, what was noticed, what to do.
 NOTICED = (

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Vector
-from fedsdr.method import Terms
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.cross_fit import HalfTest, cross_fit
 from fedsdr.summaries.profile import response_functions
+from fedsdr.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

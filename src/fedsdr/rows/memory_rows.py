@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.rows.site_rows import (
     LARGEST,
@@ -45,6 +44,7 @@ from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
 from fedsdr.summaries.tiles import column_squares
+from fedsdr.terms import Terms
 
 # Numbers of columns that are kept for the next sum: as many as fit into a cache.
 FEW = 1 << 17

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.exceptions import InputError
-from fedsdr.method import Variables
 from fedsdr.rows.memory_rows import MemoryRows
 from fedsdr.rows.row_marks import check_labels, number_subjects
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.dense_blocks import by_columns, by_rows, rows_at
 from fedsdr.telling import tell
+from fedsdr.terms import Variables
 
 
 @dataclass(frozen=True, slots=True)

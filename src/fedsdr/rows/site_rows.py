@@ -12,7 +12,6 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
-from fedsdr.method import Smooth, Terms
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.half_samples import N_PARTS, deal_halves, deal_smallest
 from fedsdr.summaries import Summary
@@ -22,7 +21,8 @@ from fedsdr.summaries.column_spread import (
     Powers,
     far_apart,
 )
-from fedsdr.summaries.slicing import Weights, weigh
+from fedsdr.summaries.slicing import Smooth, Weights, weigh
+from fedsdr.terms import Terms
 
 Functions = Callable[[slice], Matrix]
 

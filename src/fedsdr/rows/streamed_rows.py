@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
-from fedsdr.method import Terms
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.site_rows import (
     LARGEST,
@@ -30,6 +29,7 @@ from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.stream import Reader, Stream
 from fedsdr.summaries.streaming import MEMORY, Part, reduce_rows, summarize_parts
+from fedsdr.terms import Terms
 
 #: Approximate number of matrices of the size of a batch that are held at a time.
 COPIES = 8

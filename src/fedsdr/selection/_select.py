@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsdr.arrays import Vector
+from fedsdr.choices import Auto, Bic, Universal, Votes
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import (
     ADDITIONS,
@@ -13,7 +14,7 @@ from fedsdr.estimation.directions import (
 )
 from fedsdr.estimation.stand_ins import swap_for_twins
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
-from fedsdr.method import Auto, Bic, Method, Universal, Votes
+from fedsdr.method import Method
 from fedsdr.questions import Asking
 from fedsdr.selection.dimension import elect_dimension
 from fedsdr.selection.evidence import Evidence, Selection, Table

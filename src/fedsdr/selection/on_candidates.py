@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsdr.estimation.directions import gain_of_noise, gains_of_others
 from fedsdr.exceptions import WeakSignalWarning, warn_user
-from fedsdr.method import MOST_BLOCKS, Method
+from fedsdr.method import Method
 from fedsdr.questions import Asking, Index
 from fedsdr.selection._select import choose
 from fedsdr.selection.evidence import Evidence, Selection
@@ -28,6 +28,7 @@ from fedsdr.solver import (
 from fedsdr.solver.problem import relative_gap
 from fedsdr.solver.sources import MOST_ROWS
 from fedsdr.telling import tell
+from fedsdr.terms import MOST_BLOCKS
 
 # Variables that become candidates because they would raise the eigenvalues, at most,
 # and those whose gain is computed.

@@ -3,14 +3,16 @@
 import numpy as np
 
 from fedsdr.arrays import Matrix
+from fedsdr.choices import Universal
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.estimation.directions import leading_directions
-from fedsdr.method import Method, Smooth, Universal
+from fedsdr.method import Method
 from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
 from fedsdr.selection.penalties import universal_penalty
 from fedsdr.selection.solving import add_directions, solve_sums
 from fedsdr.solver import Solution, penalty_max
 from fedsdr.summaries.bic import bic_choice
+from fedsdr.summaries.slicing import Smooth
 from fedsdr.summaries.summary import Summary
 
 # Weight of the sites' own kernels while variables are selected for a strong signal.

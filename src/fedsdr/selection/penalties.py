@@ -7,9 +7,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.choices import HoldOut, Moments
 from fedsdr.estimation.directions import leading_directions, refit_directions
 from fedsdr.exceptions import InputError
-from fedsdr.method import HoldOut, Method, Moments
+from fedsdr.method import Method
 from fedsdr.questions import Asking
 from fedsdr.selection.evidence import Evidence, Selection
 from fedsdr.selection.solving import solve_sums

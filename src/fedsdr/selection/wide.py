@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.method import N_CANDIDATES
 from fedsdr.questions import (
     Asking,
     BlockOf,
@@ -20,6 +19,7 @@ from fedsdr.selection.solving import LARGEST
 from fedsdr.solver import AskedSource, FactorSource
 from fedsdr.summaries.diagonals import ColumnSums, Diagonals
 from fedsdr.summaries.summary import Summary
+from fedsdr.terms import N_CANDIDATES
 
 # Columns that are asked for at most to settle pairs, where rows settle them as well.
 MOST_AT_HOME = 50

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedsdr.method import MOST_BLOCKS, N_CANDIDATES, Terms
 from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
@@ -29,6 +28,7 @@ from fedsdr.rows.half_samples import smallest_sets
 from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
 from fedsdr.summaries.picture_sums import MOST_PICTURED, N_PICTURE_BINS
+from fedsdr.terms import MOST_BLOCKS, N_CANDIDATES, Terms
 
 #: Number of selected variables for which the size of a profile is told.
 USUAL_SELECTED = 10

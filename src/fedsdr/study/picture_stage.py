@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedsdr.method import Terms
 from fedsdr.questions import Asking, PicturesOf
 from fedsdr.result import Result
 from fedsdr.run import Afterwards, Gathered
 from fedsdr.summaries.picture_sums import MOST_PICTURED, read_pictures
+from fedsdr.terms import Terms
 
 #: Where a result has the bins, as that of ``fedsdr fit`` has.
 FIELD = "curves"

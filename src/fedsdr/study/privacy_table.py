@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, Field
 
 from fedsdr.exceptions import InputError
-from fedsdr.method import Privacy
 from fedsdr.preparation import ColumnPlan
+from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.study.study_columns import FROZEN, Covariate, Target
 
 
@@ -21,7 +21,7 @@ class PrivacyTable(BaseModel):
     delta : float
         Probability of a larger loss.
     radius : float, default=0.3
-        Length at which rows are shortened, see `fedsdr.method.Privacy`.
+        Length at which rows are shortened, see `fedsdr.Privacy`.
     """
 
     model_config = FROZEN

@@ -20,7 +20,7 @@ from pydantic import (
 
 from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
-from fedsdr.method import Method, Variables, response_type
+from fedsdr.method import Method, response_type
 from fedsdr.preparation import ColumnPlan
 from fedsdr.protocols.secure import AgreedStudy
 from fedsdr.secure_sum.identity import KEY_BYTES
@@ -30,6 +30,7 @@ from fedsdr.study.model import ModelSettings
 from fedsdr.study.privacy_table import PrivacyTable
 from fedsdr.study.study_columns import FILLING, FROZEN, Covariate, Missing, Target
 from fedsdr.summaries.safe_bins import FEWEST_ROWS
+from fedsdr.terms import Variables
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")

@@ -7,12 +7,13 @@ import pytest
 from scipy.optimize import brentq
 from tests.peers.spoilt import SpoilingParty, spoilt
 
-from fedsdr.method import Slices, Terms
 from fedsdr.peers.paper import PaperCoordinator, PaperSite
 from fedsdr.protocols import IncompleteError, Refusal
 from fedsdr.rows import split_sites
 from fedsdr.simulate import make_setting
 from fedsdr.summaries import summarize
+from fedsdr.summaries.slicing import Slices
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 

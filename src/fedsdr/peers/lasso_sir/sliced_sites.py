@@ -14,10 +14,9 @@ from fedsdr.exceptions import (
     describe_site,
     warn_user,
 )
-from fedsdr.method import Slices
 from fedsdr.rows.own_sites import group_by_site
 from fedsdr.summaries import is_discrete, slice_labels
-from fedsdr.summaries.slicing import Response, dense_ranks
+from fedsdr.summaries.slicing import Response, Slices, dense_ranks
 from fedsdr.summaries.summary import centre
 
 

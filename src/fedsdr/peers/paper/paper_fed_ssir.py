@@ -3,11 +3,12 @@
 from numbers import Integral
 from typing import Any, Self
 
+from fedsdr.choices import Auto, Bic, Moments
 from fedsdr.estimators.checks import check_number
 from fedsdr.estimators.reducer import Reducer, aloud, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
-from fedsdr.method import Auto, Bic, Method, Moments
+from fedsdr.method import Method
 from fedsdr.peers.paper.paper_run import PaperRun, literal_result
 from fedsdr.rows import MemoryRows
 from fedsdr.rows.row_marks import RowMarks

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Matrix
+from fedsdr.choices import Universal
 from fedsdr.estimation import orthonormal
 from fedsdr.exceptions import (
     ConvergenceWarning,
@@ -14,7 +15,7 @@ from fedsdr.exceptions import (
     WeakSignalWarning,
     warn_user,
 )
-from fedsdr.method import Method, Terms, Universal
+from fedsdr.method import Method
 from fedsdr.peers.paper.paper_coordinator import PaperCoordinator, PaperFit
 from fedsdr.peers.paper.paper_site import PaperSite
 from fedsdr.result import Result
@@ -23,6 +24,7 @@ from fedsdr.run import provenance
 from fedsdr.selection import elect_dimension
 from fedsdr.selection.penalties import universal_penalty
 from fedsdr.telling import tell
+from fedsdr.terms import Terms
 from fedsdr.transports import InProcess, Transcript
 
 # Largest penalty that is validated, over sqrt(log d / N): the coordinator does not know

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix
-from fedsdr.method import Terms
 from fedsdr.peers.paper.paper_schema import PAPER
 from fedsdr.protocols.checked_exchange import answer_checked
 from fedsdr.protocols.exchange import Payload, Refusal
@@ -15,6 +14,7 @@ from fedsdr.solver.linearized_admm import linearization
 from fedsdr.solver.projection import soft_threshold
 from fedsdr.summaries import bic_dimension
 from fedsdr.summaries.summary import centre
+from fedsdr.terms import Terms
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError, Refusal
-from fedsdr.method import Terms, Variables
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
     ColumnShapes,
@@ -23,6 +22,7 @@ from fedsdr.rows.site_rows import Rows
 from fedsdr.secure_sum import Agreement, FixedPoint
 from fedsdr.secure_sum.agreement import usual_threshold
 from fedsdr.secure_sum.identity import Roster
+from fedsdr.terms import Terms, Variables
 
 
 @dataclass(frozen=True, slots=True)

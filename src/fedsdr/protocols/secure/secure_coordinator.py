@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError, SiteWarning, warn_user
-from fedsdr.method import Variables
 from fedsdr.protocols.exchange import (
     Payload,
 )
@@ -48,6 +47,7 @@ from fedsdr.secure_sum.bindings import (
 from fedsdr.secure_sum.identity import check_signature
 from fedsdr.secure_sum.parcels import PostOffice
 from fedsdr.summaries.diagonals import Diagonals
+from fedsdr.terms import Variables
 
 #: Statistics of which one comes first, without a request, if columns keep their units.
 FIRST = (GapTotals.name, ColumnShapes.name, MomentsOf.name, DiagonalsOf.name)
