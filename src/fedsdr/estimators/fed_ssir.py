@@ -101,8 +101,8 @@ class FedSSIR(Reducer):
         added under masks, with all messages of a study between institutions that do not
         trust the coordinator; the result is the same, for at least 3 sites.
     random_state : int, RandomState instance, Generator or None, default=None
-        Source of randomness that splits rows for "moments" and "holdout" and decides
-        ties between "votes"; the defaults use no randomness.
+        Source of randomness that splits rows for "moments", "holdout", "tested" and
+        "fdr" and decides ties between "votes"; the defaults use no randomness.
     verbose : int, default=0
         If not 0, lines on stderr say what is being done, with the seconds since the
         start. `fedsdr.telling.listening` calls a function of yours instead.
