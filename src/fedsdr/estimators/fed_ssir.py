@@ -85,8 +85,8 @@ class FedSSIR(Reducer):
         Number of columns up to which sums of all pairs of columns are formed. With
         more, variables are selected among the 200 that move most with y, and the
         solution is proved on all variables from a few columns; those that stand in the
-        way become candidates. "moments", "holdout", "votes", "pairs", "tested" and "fdr"
-        need all pairs, and accept up to 5,000 columns.
+        way become candidates. "moments", "holdout", "votes", "pairs", "tested" and
+        "fdr" need all pairs, and accept up to 5,000 columns.
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.
