@@ -36,7 +36,15 @@ class LedgerError(RuntimeError):
 
 
 class TornLineError(LedgerError):
-    """The last line of a ledger is incomplete; nothing was sent for it."""
+    """The last line of a ledger is incomplete; nothing was sent for it.
+
+    Parameters
+    ----------
+    line : int or None
+        Its number, from 1.
+    problem : str
+        What is wrong.
+    """
 
 
 @dataclass(frozen=True, slots=True)
