@@ -226,10 +226,10 @@ class Result:
         """
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
+            rows = np.asarray(X, dtype=np.float64)
             if np.ma.isMaskedArray(X):
                 # What is masked is missing, whatever stands there.
-                X = X.astype(np.float64).filled(np.nan)
-            rows = np.asarray(X, dtype=np.float64)
+                rows = np.where(np.ma.getmaskarray(X), np.nan, rows)
             width = len(self.feature_names)
             if rows.ndim != 2 or rows.shape[1] != width:
                 raise InputError(
@@ -502,7 +502,8 @@ class Result:
             except OSError as error:
                 raise InputError(f"cannot read {source}: {error.strerror}") from error
             except UnicodeDecodeError:
-                raise InputError(f"{where}not a fedsdr result: not UTF-8 text") from None
+                problem = "not a fedsdr result: not UTF-8 text"
+                raise InputError(f"{where}{problem}") from None
         try:
             fields = json.loads(text)
         except (json.JSONDecodeError, RecursionError):

@@ -320,6 +320,18 @@ def dates_as_target_that_may_be_read_in_two_ways() -> tuple:
     return ("r.csv",), "the target 'y' holds dates, day or month first"
 
 
+def a_site_for_every_row() -> tuple:
+    patients = [f"P{row}" for row in range(N_ROWS)]
+    clean_rows().assign(patient=patients).to_csv("r.csv", index=False)
+    said = f"constant within every one of {N_ROWS} sites, of {N_ROWS} rows"
+    return ("r.csv", "--site-column", "patient"), said
+
+
+def a_target_that_is_always_missing() -> tuple:
+    clean_rows().assign(y=np.nan).to_csv("r.csv", index=False)
+    return ("r.csv",), f"the target is missing in all {N_ROWS} rows"
+
+
 def an_empty_file() -> tuple:
     write_text("")
     return ("r.csv",), "r.csv is empty"
@@ -330,6 +342,7 @@ EXPLAINED = [
     a_database_without_a_table, an_old_workbook, utf16_without_a_mark, refused_gaps,
     logarithm_of_nothing, rows_of_other_lengths, files_that_differ, an_empty_file,
     one_file_twice, dates_as_target_that_may_be_read_in_two_ways,
+    a_site_for_every_row, a_target_that_is_always_missing,
 ]  # fmt: skip
 
 

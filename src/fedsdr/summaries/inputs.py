@@ -77,11 +77,11 @@ def refuse_masked(name: str, values: Any) -> None:
     values : object
         What the user passed; an `InputError` counts the values that are masked.
     """
-    count = int(np.ma.count_masked(values)) if np.ma.isMaskedArray(values) else 0
+    count = int(np.sum(np.ma.getmaskarray(values))) if np.ma.isMA(values) else 0
     if count:
         raise InputError(
-            f"{name} is a masked array with {count} masked value(s), which are missing: "
-            "leave those rows out or fill them in"
+            f"{name} is a masked array with {count} masked value(s): leave those rows "
+            "out or fill them in"
         )
 
 
