@@ -156,7 +156,12 @@ def test_ctrl_c_does_not_end_a_study(files: Files, node: Node) -> None:
     def press() -> None:
         raise KeyboardInterrupt
 
-    node.watched = press
+    wait, node.wait_for_sites = node.wait_for_sites, lambda *_, **__: press()
+    done = run("study", "submit", files.study_file)
+    assert done.exit_code == 130, done.output
+    assert f"fedsdr study status {files.study_file}" in done.stdout
+    assert node.jobs == []
+    node.wait_for_sites, node.watched = wait, press
     done = run("study", "submit", files.study_file)
     assert done.exit_code == 130, done.output
     assert "The study goes on without this command." in done.stdout

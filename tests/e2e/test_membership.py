@@ -35,7 +35,7 @@ COLD = "No process is ready for this job (it has ended): it starts anew"
 
 
 # Seconds for an answer: a site that sleeps longer is lost.
-TIMEOUT = 20.0
+TIMEOUT = 30.0
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def submit(
     All sums are over the same sites. If one is lost, the study waits for it and goes
     on. The exit code is 0 for a result of all sites, 3 for one that sites are missing
     from, 4 if a site refuses, 5 if sites are missing or the coordinator's node is lost
-    meanwhile, 1 for other failures, 130 after Ctrl-C, which does not end the study.
+    meanwhile, 1 for other failures, 130 after Ctrl-C, which does not end a study.
     """
     run = _Run(Screen(quiet=json), file, folder, patience, tuple(without or ()))
     run.conduct(attempts, wait=wait, json=json)
@@ -129,6 +129,10 @@ class _Run:
                 self.screen.say(f"    {place.command('start')}")
                 self.screen.say(f"    {place.command('resume')}")
                 raise typer.Exit(INTERRUPTED) from None
+            except KeyboardInterrupt:
+                self.screen.say("Stopped. To see whether the study has begun:")
+                self.screen.say(f"    {place.command('status')}")
+                raise typer.Exit(LEFT_ALONE) from None
         if outcome is not None:
             outcome.show(self.screen, json=json)
 
