@@ -305,6 +305,17 @@ def test_a_check_looks_into_the_ledger(run, files) -> None:
     assert "is broken" in outcome.stderr
 
 
+def test_a_check_fails_without_the_ledger(run, files) -> None:
+    """It used to pass, and to begin another ledger."""
+    path = files.root / "north" / "ledger"
+    for file in path.parent.glob("ledger*"):
+        file.unlink()
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    assert "there is no ledger" in outcome.output
+    assert not path.exists()
+
+
 def test_units_that_cannot_be_added_are_found(run, files) -> None:
     rows = files.rows[files.rows["site"] == "north"].drop(columns="site")
     files.write_rows("north", "csv", rows.assign(x0=rows["x0"] * 1e-9))
