@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 #: A link to a page, and the button that shows what is under it.
 TOGGLE = re.compile(
-    r"(<a class=\"[^\"]*\breference\b[^>]*>(?P<title>(?:(?!</a>).)*)</a>\s*"
+    r"(<a\b[^>]*\breference\b[^>]*>(?P<title>(?:(?!</a>).)*)</a>\s*"
     r"<details[^>]*>\s*<summary)>",
     re.DOTALL,
 )
