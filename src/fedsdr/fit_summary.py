@@ -184,11 +184,12 @@ def explain_halves(
     more = sum(share for k, share in shares if k > n_directions)
     if more <= 0.5:
         return ()
-    kept = (
-        "1 direction holds" if n_directions == 1 else f"{n_directions} directions hold"
+    kept = "1 direction holds"
+    if n_directions != 1:
+        kept = f"{n_directions} directions hold"
+    note = (
+        f"Note: {kept} for the sites as they are. Halves of the rows show more, but "
+        "are taken as if sites were alike: what differs between sites then looks like "
+        "a further direction."
     )
-    return (
-        f"Note: {kept} for the sites as they are. Halves of the rows show more, but are "
-        "taken as if sites were alike: what differs between sites then looks like a "
-        "further direction.",
-    )
+    return (note,)
