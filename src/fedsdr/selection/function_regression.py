@@ -31,7 +31,21 @@ SETTLED = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRegression:
-    """Functions of y as responses, each with noise of unit variance."""
+    """Functions of y as responses, each with noise of unit variance.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (d, d)
+        Covariance of x.
+    products : ndarray of shape (d, K)
+        Covariances of x with the K responses.
+    variances : ndarray of shape (K,)
+        Variances of the responses.
+    n_rows : int
+        Number of rows N.
+    n_variables : int
+        Number of variables that were searched, at least d.
+    """
 
     sigma: Matrix
     products: Matrix
@@ -40,11 +54,35 @@ class FunctionRegression:
     n_variables: int
 
     def score(self, variables: Index, charge: float) -> float:
-        """Return how badly some variables explain the responses, with a charge each."""
+        """Return how badly some variables explain the responses, with a charge each.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+        charge : float
+            Charge of every variable.
+
+        Returns
+        -------
+        float
+            The smaller, the better.
+        """
         return variables.size * charge - self.gain(variables)
 
     def gain(self, variables: Index) -> float:
-        r"""Return :math:`-N \sum_k \log(1 - R_k^2)`, a likelihood ratio statistic."""
+        r"""Return how much some variables explain.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        float
+            :math:`-N \sum_k \log(1 - R_k^2)`, a likelihood ratio statistic.
+        """
         return float(-self.n_rows * np.log(1 - self._shares(variables)).sum())
 
     def charge(self, variables: Index) -> float:
@@ -82,22 +120,66 @@ class FunctionRegression:
         return float(2 * rare + known + 2 * (k - 1))
 
     def weakest(self, variables: Index) -> int:
-        """Return the place of the variable that explains least beside the others."""
+        """Find the variable that explains least beside the others.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        int
+            Its place among these.
+        """
         return int(np.argmin(self.losses(variables)))
 
     def losses(self, variables: Index) -> Vector:
-        """Return what each variable explains beside the others, as a chi-square."""
+        """Compute what each variable explains beside the others.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        ndarray of float
+            For each of these, a chi-square with K degrees of freedom if it is noise.
+        """
         inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
         solved = inverse @ self.products[variables]
         losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
         return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
 
     def strongest(self, variables: Index) -> int:
-        """Return the variable that explains most in addition to some."""
+        """Find the variable that explains most in addition to some.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        int
+            Index of another variable.
+        """
         return int(np.argmax(self.additions(variables)))
 
     def additions(self, variables: Index) -> Vector:
-        """Return what each variable explains in addition to some; -1 for these."""
+        """Compute what each variable explains in addition to some.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            Shares of the noise; -1 for the given variables.
+        """
         inside = self.sigma[np.ix_(variables, variables)]
         across = self.sigma[:, variables]
         shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
