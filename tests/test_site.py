@@ -96,3 +96,10 @@ def test_buttons_of_the_side_bar_have_names(extension) -> None:
     # One that has a heading in it is read by that.
     own = "<details><summary><p>Rows</p></summary></details>"
     assert name(own) == own
+
+
+def test_an_empty_corner_of_a_table_is_no_heading(extension) -> None:
+    names = extension("spoken_names")
+    context = {"body": f"<tr>{names.CORNER}<th>rows</th></tr>"}
+    names.add_names(None, "page", "page.html", context, None)
+    assert context["body"] == f"<tr>{names.PLAIN_CELL}<th>rows</th></tr>"

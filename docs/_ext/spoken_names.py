@@ -1,7 +1,8 @@
 """What the theme leaves without a name gets one, for screen readers.
 
 The side bar has a button beside every page that has pages under it, which is a picture
-of an arrow and nothing else.
+of an arrow and nothing else. An empty corner of a table is a heading of nothing, so it
+becomes a plain cell.
 """
 
 import html
@@ -30,10 +31,15 @@ def name_toggles(tree: str) -> str:
     return TOGGLE.sub(named, tree)
 
 
+#: An empty cell in the head of a table, and what it is without being a heading.
+CORNER, PLAIN_CELL = '<th class="head"><p></p></th>', '<td class="head"></td>'
+
+
 def add_names(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
     """Let the theme make its side bar, and name the buttons in it."""
+    context["body"] = context.get("body", "").replace(CORNER, PLAIN_CELL)
     made: Callable[..., Any] | None = context.get("generate_toctree_html")
     if made is None:
         return
