@@ -7,7 +7,6 @@ becomes a plain cell.
 
 import html
 import re
-from collections.abc import Callable
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -31,16 +30,16 @@ def name_toggles(tree: str) -> str:
     return TOGGLE.sub(named, tree)
 
 
-#: An empty cell in the head of a table, and what it is without being a heading.
-CORNER, PLAIN_CELL = '<th class="head"><p></p></th>', '<td class="head"></td>'
+#: An empty cell in the head of a table, which is to be a plain one.
+CORNER = re.compile(r'<th( class="[^"]*")?><p></p></th>')
 
 
 def add_names(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
     """Let the theme make its side bar, and name the buttons in it."""
-    context["body"] = context.get("body", "").replace(CORNER, PLAIN_CELL)
-    made: Callable[..., Any] | None = context.get("generate_toctree_html")
+    context["body"] = CORNER.sub(r"<td\1></td>", context.get("body", ""))
+    made = context.get("generate_toctree_html")
     if made is None:
         return
 
