@@ -13,7 +13,12 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
-from fedsdr.fit_summary import FitSummary, describe_needs
+from fedsdr.fit_summary import (
+    FitSummary,
+    describe_halves,
+    describe_needs,
+    explain_halves,
+)
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 from fedsdr.result_checks import check_result_fields
@@ -416,8 +421,9 @@ class Result:
             facts.append(("one span", said))
         sure = self.certainty
         if sure is not None:
-            shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
-            facts.append(("halves", f"{sure.n_halves}; pooled directions: {shares}"))
+            several = self.n_sites > 1
+            said = describe_halves(sure.n_halves, sure.dimensions, several=several)
+            facts.append(("halves of the rows", said))
             if sure.sites:
                 counts = ", ".join(f"{name} {count}" for name, count in sure.sites)
                 facts.append(("sites that differ", counts))
@@ -437,7 +443,11 @@ class Result:
         notes += [f"Note: {line}." for line in self.describe_stand_ins()]
         notes += [f"Warning: {text}" for _, text in self.warnings]
         if self.certainty is not None:
+            if self.n_sites > 1:
+                shown = self.certainty.dimensions
+                notes += explain_halves(shown, self.n_directions)
             notes += [
+                "loading/sd: of a direction whose own standard deviation is 1.",
                 "p, q: tests on rows that have not selected the variable.",
                 "selected: share of the halves of the rows that select the variable.",
             ]
