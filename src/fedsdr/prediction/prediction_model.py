@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.additive_fit import AdditiveFit, axis_units
 from fedsdr.exceptions import InputError
-from fedsdr.prediction.additive_fit import AdditiveFit, axis_units
 from fedsdr.result import Result
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation

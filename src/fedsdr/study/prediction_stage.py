@@ -1,0 +1,100 @@
+"""The last stage of a study with a model: how y depends on the reduced variables."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from fedsdr.exceptions import Refusal
+from fedsdr.prediction import PredictionModel, axes_of, fit_additive, model_values
+from fedsdr.prediction.model_file import FIELD
+from fedsdr.protocols.secure import SecureSite
+from fedsdr.questions import Asking
+from fedsdr.result import Result
+from fedsdr.run import Afterwards, Gathered
+from fedsdr.summaries.families import Family
+from fedsdr.terms import Terms
+
+# Machines differ in the last digits of directions.
+CLOSE = 1e-6
+
+
+def prediction_afterwards(terms: Terms) -> Afterwards | None:
+    """Return the stage, if a study agreed on a model.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that all parties agreed on.
+
+    Returns
+    -------
+    callable or None
+        Stage for `fedsdr.run.run`. It asks once about the axes, then once for every
+        Newton step.
+    """
+    model = terms.model
+    if model is None:
+        return None
+
+    def stage(gathered: Gathered, result: Result) -> Asking[Result]:
+        if result.found_nothing:
+            return result
+        frame, axes = gathered.frame, axes_of(result, terms)
+        scale = frame.scale[axes.columns]
+        axes = replace(axes, scale=scale, settings=frame.settings)
+        fit = yield from fit_additive(axes, Family(model.family), model.own)
+        found = PredictionModel.from_fit(result, fit, classes=terms.classes)
+        return with_model(result, found)
+
+    return stage
+
+
+def with_model(result: Result, model: PredictionModel) -> Result:
+    """Write a model into a result.
+
+    Parameters
+    ----------
+    result : Result
+        The reduction.
+    model : PredictionModel
+        Model on its reduced variables.
+
+    Returns
+    -------
+    Result
+        The result, which ``fedsdr predict`` can use.
+    """
+    return replace(result, settings={**result.settings, FIELD: model_values(model)})
+
+
+def with_own_model(result: Result, party: SecureSite, terms: Terms) -> Result:
+    """Add the model that a site has fitted itself, from the sums that it opened.
+
+    Parameters
+    ----------
+    result : Result
+        Result that the coordinator has published.
+    party : SecureSite
+        The site.
+    terms : Terms
+        Terms that it agreed to.
+
+    Returns
+    -------
+    Result
+        With the model, and with what this site has of its own, which nobody else
+        learns. A `Refusal` if the model is one of other directions than the result.
+    """
+    fit = party.fitted
+    if fit is None or result.found_nothing:
+        return result
+    published, asked = axes_of(result, terms), fit.question.axes
+    alike = published.basis.shape == asked.basis.shape and np.array_equal(
+        published.columns, asked.columns
+    )
+    if not alike or not np.allclose(published.basis, asked.basis, rtol=0.0, atol=CLOSE):
+        raise Refusal("TAMPERED", "the model is of other directions than the result")
+    own = party.own_part()
+    sites = {party.name: own} if own.size else {}
+    model = PredictionModel.from_fit(result, fit, sites, classes=terms.classes)
+    return with_model(result, model)
