@@ -1,10 +1,11 @@
 """The last stage of a study with a model: how y depends on the reduced variables."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from fedsdr.exceptions import Refusal
+from fedsdr.exceptions import InputError, Refusal
 from fedsdr.prediction import PredictionModel, axes_of, fit_additive, model_values
 from fedsdr.prediction.model_file import FIELD
 from fedsdr.protocols.secure import SecureSite
@@ -67,7 +68,9 @@ def with_model(result: Result, model: PredictionModel) -> Result:
     return replace(result, settings={**result.settings, FIELD: model_values(model)})
 
 
-def with_own_model(result: Result, party: SecureSite, terms: Terms) -> Result:
+def with_own_model(
+    result: Result, party: SecureSite, terms: Terms, path: Path
+) -> Result:
     """Add the model that a site has fitted itself, from the sums that it opened.
 
     Parameters
@@ -78,6 +81,9 @@ def with_own_model(result: Result, party: SecureSite, terms: Terms) -> Result:
         The site.
     terms : Terms
         Terms that it agreed to.
+    path : Path
+        Where the site keeps its result. If the same result is there with a model, and
+        is only sent again, the model stays.
 
     Returns
     -------
@@ -86,8 +92,10 @@ def with_own_model(result: Result, party: SecureSite, terms: Terms) -> Result:
         learns. A `Refusal` if the model is one of other directions than the result.
     """
     fit = party.fitted
-    if fit is None or result.found_nothing:
+    if terms.model is None or result.found_nothing:
         return result
+    if fit is None:
+        return _with_earlier_model(result, path)
     published, asked = axes_of(result, terms), fit.question.axes
     alike = published.basis.shape == asked.basis.shape and np.array_equal(
         published.columns, asked.columns
@@ -98,3 +106,15 @@ def with_own_model(result: Result, party: SecureSite, terms: Terms) -> Result:
     sites = {party.name: own} if own.size else {}
     model = PredictionModel.from_fit(result, fit, sites, classes=terms.classes)
     return with_model(result, model)
+
+
+def _with_earlier_model(result: Result, path: Path) -> Result:
+    try:
+        earlier = Result.from_json(path)
+    except InputError:
+        return result
+    same = earlier.settings.get("study") == result.settings["study"]
+    if not same or not np.array_equal(earlier.directions, result.directions):
+        return result
+    kept = {FIELD: earlier.settings[FIELD]} if FIELD in earlier.settings else {}
+    return replace(result, settings={**result.settings, **kept})

@@ -91,8 +91,8 @@ class StudySite:
                 took_part = self._party.took_part
                 result = read_message(payload, self._study, took_part=took_part)
                 terms = self._study.to_study().terms
-                result = with_own_model(result, self._party, terms)
-                result.to_json(self._site.at(self._site.result))
+                path = self._site.at(self._site.result)
+                with_own_model(result, self._party, terms, path).to_json(path)
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)

@@ -45,7 +45,8 @@ def near_means(axes: Matrix, y: Vector, fewest: int) -> Matrix:
         if own.size < 2 * fewest:
             found[own] = near[own].mean(axis=0)
             continue
-        widest = int(np.argmax(scaled[own].var(axis=0)))
+        # Of axes that vary alike the first, whatever the last digits say.
+        widest = int(np.argmax(np.round(scaled[own].var(axis=0), 9)))
         ordered = own[np.argsort(scaled[own, widest], kind="stable")]
         half = own.size // 2
         waiting += [ordered[:half], ordered[half:]]
