@@ -202,6 +202,27 @@ def test_new_rows_are_prepared_as_agreed(tmp_path: Path) -> None:
     )
 
 
+def test_a_report_shows_the_curves(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from fedsdr.reporting import make_report
+    from fedsdr.reporting.effects_picture import effects_of
+
+    files = predicted(tmp_path, with_classes(), target=TWO)
+    result = files.run()
+    (curve,) = effects_of(result)
+    drawn = read_model(result.to_json()).curve(0, curve[0])
+    np.testing.assert_allclose(curve, drawn.to_numpy().T)
+    page = make_report(result)
+    assert "What it predicts" in page
+    assert "adds to the log odds of the second class" in page
+    own = Result.from_json(tmp_path / "north" / "result.json")
+    assert "What it predicts" in make_report(own)
+    for damaged in ("text", [[1.0]], [curve.tolist()] * 9, [[["a"] * 41] * 4]):
+        settings = {**result.settings, "effects": damaged}
+        with pytest.raises(InputError, match="'effects'"):
+            effects_of(replace(result, settings=settings))
+
+
 # --- what is agreed on ----------------------------------------------------------------
 
 

@@ -7,10 +7,11 @@ from fedsdr.run import Afterwards, Gathered
 from fedsdr.study.picture_stage import FIELD as PICTURES
 from fedsdr.study.picture_stage import pictures_afterwards
 from fedsdr.study.prediction_stage import prediction_afterwards
+from fedsdr.summaries.spline_basis import EFFECTS
 from fedsdr.terms import Terms
 
 #: Where a result has what they found.
-FIELDS = (PICTURES, MODEL)
+FIELDS = (PICTURES, MODEL, EFFECTS)
 
 
 def later_stages(terms: Terms) -> Afterwards | None:

@@ -60,6 +60,9 @@ class Leaving:
         Formula or description of the content.
     seen_by : str
         Parties that can read the field.
+    times : int, default=1
+        How often it is sent at most, where that was agreed on: once for every Newton
+        step. Profiles are counted once.
     """
 
     statistic: str
@@ -69,6 +72,7 @@ class Leaving:
     n_bytes: int
     formula: str
     seen_by: str
+    times: int = 1
 
 
 def statistics(study: StudyFile) -> dict[str, int]:
@@ -144,11 +148,14 @@ def count_rounds(study: StudyFile) -> int:
         Newton steps that were agreed on are counted.
     """
     agreed = study.to_study()
-    times = {NewtonOf.name: agreed.terms.max_steps}
     return 2 + sum(
-        times.get(one, 1) * (len(STAGES) + agreed.is_shown(one))
+        _times(agreed.terms, one) * (len(STAGES) + agreed.is_shown(one))
         for one in statistics(study)
     )
+
+
+def _times(terms: Terms, statistic: str) -> int:
+    return terms.max_steps if statistic == NewtonOf.name else 1
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
@@ -182,6 +189,7 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
                     _size(one, sizes, items),
                     one.formula,
                     one.seen_by,
+                    _times(agreed.terms, statistic),
                 )
                 for one in SECURE.message(name, "reply").fields
             ]

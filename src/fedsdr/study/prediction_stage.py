@@ -13,6 +13,7 @@ from fedsdr.questions import Asking
 from fedsdr.result import Result
 from fedsdr.run import Afterwards, Gathered
 from fedsdr.summaries.families import Family
+from fedsdr.summaries.spline_basis import EFFECTS, N_SHOWN, REACH
 from fedsdr.terms import Terms
 
 # Machines differ in the last digits of directions.
@@ -63,9 +64,17 @@ def with_model(result: Result, model: PredictionModel) -> Result:
     Returns
     -------
     Result
-        The result, which ``fedsdr predict`` can use.
+        The result, which ``fedsdr predict`` can use, and ``fedsdr report`` can draw.
     """
-    return replace(result, settings={**result.settings, FIELD: model_values(model)})
+    shown = np.linspace(-REACH, REACH, N_SHOWN)
+    splines = model.splines
+    curves = [
+        model.curve(k, splines.centre[k] + splines.spread[k] * shown)
+        for k in range(splines.n_axes)
+    ]
+    drawn = [curve.to_numpy().T.tolist() for curve in curves]
+    found = {FIELD: model_values(model), EFFECTS: drawn}
+    return replace(result, settings={**result.settings, **found})
 
 
 def with_own_model(
@@ -116,5 +125,6 @@ def _with_earlier_model(result: Result, path: Path) -> Result:
     same = earlier.settings.get("study") == result.settings["study"]
     if not same or not np.array_equal(earlier.directions, result.directions):
         return result
-    kept = {FIELD: earlier.settings[FIELD]} if FIELD in earlier.settings else {}
+    names = [name for name in (FIELD, EFFECTS) if name in earlier.settings]
+    kept = {name: earlier.settings[name] for name in names}
     return replace(result, settings={**result.settings, **kept})
