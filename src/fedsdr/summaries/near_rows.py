@@ -48,6 +48,8 @@ def near_means(axes: Matrix, y: Vector, fewest: int) -> Matrix:
         # Of axes that vary alike the first, whatever the last digits say.
         widest = int(np.argmax(np.round(scaled[own].var(axis=0), 9)))
         ordered = own[np.argsort(scaled[own, widest], kind="stable")]
-        half = own.size // 2
+        # As many groups on either side as there can be.
+        n_groups = own.size // fewest
+        half = own.size * (n_groups // 2) // n_groups
         waiting += [ordered[:half], ordered[half:]]
     return found
