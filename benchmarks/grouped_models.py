@@ -74,15 +74,18 @@ def main() -> int:
         Exit code.
     """
     sizes = " | ".join(f"lost with groups of {size}" for size in GROUPS)
+    commit, today = last_commit("src/fedsdr"), date.today().isoformat()
+    design = (
+        f"{N_SITES} sites; y is a wave of the first axis plus straight lines of the "
+        "others, with\n"
+        f"noise of standard deviation 0.7; R2 of {N_NEW} new rows, mean of {N_RUNS} "
+        "runs with standard error."
+    )
     lines = [
         "# What means of groups cost a model of y",
         "",
-        f"`python -m benchmarks.grouped_models`, commit {last_commit('src/fedsdr')}, "
-        f"{date.today().isoformat()}.",
-        f"{N_SITES} sites; y is a wave of the first axis plus straight lines of the "
-        "others, with",
-        f"noise of standard deviation 0.7; R2 of {N_NEW} new rows, mean of {N_RUNS} "
-        "runs with standard error.",
+        f"`python -m benchmarks.grouped_models`, commit {commit}, {today}.",
+        design,
         "",
         f"| directions | rows of a site | R2, rows as they are | {sizes} |",
         f"|--:|--:|--:|{'--:|' * len(GROUPS)}",

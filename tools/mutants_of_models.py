@@ -18,9 +18,9 @@ OF_MODELS: tuple[Mutant, ...] = (
     ),
     off(
         "models: groups of half the size",
-        "src/fedsdr/summaries/near_rows.py",
-        "if own.size < 2 * fewest:",
-        "if own.size < fewest:",
+        f"{QUESTIONS}additive_steps.py",
+        "near_means(axes, y, model.group_rows)",
+        "near_means(axes, y, model.group_rows // 2)",
         MODELS,
     ),
     off(
