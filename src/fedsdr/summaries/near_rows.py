@@ -5,6 +5,9 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.rank_functions import pulled_in
 
+#: Groups of a site, about: more of them would take time, and say nothing more.
+MOST_GROUPS = 2000
+
 
 def near_means(axes: Matrix, y: Vector, fewest: int) -> Matrix:
     """Put every row at the mean of a group of rows near it.
@@ -17,7 +20,8 @@ def near_means(axes: Matrix, y: Vector, fewest: int) -> Matrix:
         Responses, which decide between rows at one place only: the order of the rows
         in a file does not matter.
     fewest : int
-        Rows that a group has at least; it has fewer than twice as many.
+        Rows that a group has at least, or a `MOST_GROUPS`-th of all rows if that is
+        more; it has fewer than twice as many.
 
     Returns
     -------
@@ -35,6 +39,7 @@ def near_means(axes: Matrix, y: Vector, fewest: int) -> Matrix:
     A straight line through means of groups has the slope of the line through the rows;
     curves become a little smoother.
     """
+    fewest = max(fewest, len(axes) // MOST_GROUPS)
     near = np.column_stack([pulled_in(axis) for axis in axes.T])
     spread = near.std(axis=0)
     scaled = near / np.where(spread > 0.0, spread, 1.0)
