@@ -14,7 +14,7 @@ from fedsdr.exceptions import InputError
 from fedsdr.method import FORMER, Method, read_parameter
 from fedsdr.privacy.privacy_value import Privacy
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth
-from fedsdr.terms import MOST_PROFILES, Terms, Variables
+from fedsdr.terms import MOST_PROFILES, AgreedModel, Terms, Variables
 
 # --- reading --------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ def test_every_term_shows_in_what_the_digest_is_of(name: str, value: Any) -> Non
     assert all(plain != other.to_payload() for other in others)
     assert all(type(one) in (str, int, float, bool) for one in plain.values())
     unsaid = {"privacy", "honest", "n_splits", "max_steps", "picture_rows"} - {name}
-    unsaid |= {"classes"}
+    unsaid |= {"classes", "model"}
     assert set(plain) == {one.name for one in fields(Terms)} - unsaid
 
 
@@ -424,6 +424,19 @@ def test_classes_of_pictures_show_in_what_the_digest_is_of() -> None:
     assert plain["classes"] == ["ill", "well"]
     other = replace(pictured, classes=("well", "ill"))
     assert plain != other.to_payload()
+
+
+def test_a_model_shows_in_what_the_digest_is_of() -> None:
+    model = AgreedModel("linear", "nothing", 10)
+    models = (
+        None,
+        model,
+        replace(model, family="poisson"),
+        replace(model, own="intercepts"),
+        replace(model, group_rows=11),
+    )
+    payloads = [Terms(3, max_steps=20, model=one).to_payload() for one in models]
+    assert all(payloads.count(one) == 1 for one in payloads)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ READING = f"{QUESTIONS}reading_tests.py"
 OF_HALVES: tuple[Mutant, ...] = (
     off(
         "halves: what follows from several of them is not counted",
-        "src/fedsdr/rows/site_rows.py",
+        "src/fedsdr/rows/dealt_rows.py",
         "folds + held + self._deal(terms, deal_smallest)",
         "folds + held + self._deal(terms, deal_halves)",
         HALVES,

@@ -1,6 +1,6 @@
 """Terms by which every site computes its sums, and what must be known before."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from fedsdr.choices import rule_text
@@ -53,6 +53,26 @@ class Variables:
 
 
 @dataclass(frozen=True, slots=True)
+class AgreedModel:
+    """A model of y on the reduced variables that sites agreed to fit together.
+
+    Parameters
+    ----------
+    family : {"linear", "logistic", "poisson"}
+        Distribution of y.
+    own : {"nothing", "intercepts"}
+        What sites have of their own, which they keep.
+    group_rows : int
+        Fewest rows of a group. A site computes with means of groups, so that no answer
+        depends on where a single row is.
+    """
+
+    family: str
+    own: str
+    group_rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """Terms by which every site computes its sums, agreed on by all parties.
 
@@ -91,10 +111,12 @@ class Terms:
     max_steps : int, default=0
         Largest number of Newton steps of a model of y on the reduced variables; 0 if no
         such model is fitted.
+    model : AgreedModel or None, default=None
+        The model that a study agreed on. Sites then follow its steps themselves.
     picture_rows : int, default=0
         Fewest rows of every site in a cell of a picture; 0 for no pictures.
     classes : tuple of str, default=()
-        Names of all classes, for pictures.
+        Names of all classes, for pictures and for a model of two classes.
     """
 
     n_features: int
@@ -112,6 +134,7 @@ class Terms:
     max_columns: int = 0
     n_splits: int = 0
     max_steps: int = 0
+    model: AgreedModel | None = None
     picture_rows: int = 0
     classes: tuple[str, ...] = ()
 
@@ -164,13 +187,14 @@ class Terms:
         int
             1, except for profiles, which are asked for while directions improve, for
             sums of columns, which are asked for while variables enter, for Newton
-            steps, and for axes that are far from zero.
+            steps, and for axes that are far from zero, unless a study agreed on the
+            model: there sites answer for one set of axes.
         """
         several = {
             "profile": self.max_profiles,
             "block": MOST_BLOCKS,
             "columns": MOST_ASKED,
-            "axes": 2,
+            "axes": 2 if self.model is None else 1,
             "newton": self.max_steps,
         }
         return several.get(statistic, 1)
@@ -194,6 +218,9 @@ class Terms:
             del plain["max_steps"]
         if not self.picture_rows:
             del plain["picture_rows"]
+        model = plain.pop("model")
+        if model is not None:
+            plain["model"] = asdict(model)
         classes = plain.pop("classes")
         if classes:
             plain["classes"] = list(classes)

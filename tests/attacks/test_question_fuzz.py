@@ -21,8 +21,8 @@ from fedsdr.protocols.secure import SecureSite
 from fedsdr.protocols.wire import encode
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.run import run
-from fedsdr.study.picture_stage import pictures_afterwards
-from fedsdr.terms import Terms, Variables
+from fedsdr.study.later_stages import later_stages
+from fedsdr.terms import AgreedModel, Terms, Variables
 
 STUDIES = {
     "default": Method(),
@@ -31,14 +31,18 @@ STUDIES = {
     "tested": Method(select="tested"),
     "fdr": Method(select="fdr(splits=2)"),
     "pictures": Method(),
+    "model": Method(refit="pooled"),
 }
 #: Fewest rows of a cell in pictures.
 PICTURED = {"pictures": 10}
+#: What sites agreed on about a model.
+MODELLED = {"model": AgreedModel("linear", "intercepts", 10)}
 
 
 def terms_of(kind: str, sites: OwnSites) -> Terms:
     terms = STUDIES[kind].terms(sites.variables)
-    return replace(terms, picture_rows=PICTURED.get(kind, 0))
+    modelled = {"model": MODELLED[kind], "max_steps": 20} if kind in MODELLED else {}
+    return replace(terms, picture_rows=PICTURED.get(kind, 0), **modelled)
 
 
 def questions_of(kind: str, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
@@ -56,8 +60,9 @@ def questions_of(kind: str, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
 
     del transport
     add.exchange = exchange
-    run(add, STUDIES[kind], afterwards=pictures_afterwards(terms))
+    run(add, STUDIES[kind], afterwards=later_stages(terms))
     assert ("pictures" in found) == (kind in PICTURED)
+    assert ("newton" in found) == (kind in MODELLED)
     return found
 
 

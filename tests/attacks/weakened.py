@@ -17,7 +17,7 @@ from fedsdr.protocols import wire
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.questions import Outcomes, SplitTestsOf, reading
-from fedsdr.rows import Rows, site_rows
+from fedsdr.rows import Rows, dealt_rows
 from fedsdr.rows.half_samples import deal_halves
 from fedsdr.study import site_data
 from fedsdr.summaries.cross_fit import HalfTest
@@ -100,7 +100,7 @@ def believe_results(patch: pytest.MonkeyPatch) -> None:
 
 def count_halves_only(patch: pytest.MonkeyPatch) -> None:
     """Let rules look at halves, and not at what follows from several of them."""
-    patch.setattr(site_rows, "deal_smallest", deal_halves)
+    patch.setattr(dealt_rows, "deal_smallest", deal_halves)
 
 
 def new_halves(patch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,9 @@ GUEST = "guest@coordinator.study"
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
     # Enough rows that sites show some bins of a picture, and hide others.
     rows = simulate_rows(n_rows=150)
-    files = Files(tmp_path_factory.mktemp("study"), rows, pictures=True)
+    table = {"site_intercepts": True}
+    folder = tmp_path_factory.mktemp("study")
+    files = Files(folder, rows, pictures=True, prediction=table)
     with sources_of_all_kinds(files) as found:
         yield found
 
@@ -179,7 +181,7 @@ def check_pictures(files: Files, result: Result, opened: np.ndarray) -> None:
 def test_study_equals_that_in_one_process(
     nodes: Loopback, files: Files, sources: Sources
 ) -> None:
-    """Run the default, with its second stage; most other studies here have one sum."""
+    """Run the default with a model; most other studies here have one sum."""
     # From files, whatever the nodes read from.
     parties = {name: open_site(sources.plain[name], rehearsal=True) for name in NAMES}
     alone = files.root / "alone"
@@ -197,14 +199,24 @@ def test_study_equals_that_in_one_process(
     sums, sums_alone = read_sums(nodes.state), read_sums(alone)
     assert set(sums) == set(sums_alone)
     kinds = [name.split("-")[0] for name in sums]
-    assert set(kinds) == {"moments", "spread", "profile", "agreement", "pictures"}
+    modelled = kinds.count("axes") + kinds.count("newton")
+    once = {"moments", "spread", "profile", "agreement", "pictures", "axes"}
+    assert set(kinds) == once | {"newton"}
+    # Two entries of every sum, and one more of those that sites have opened.
+    n_entries = 2 * len(sums) + modelled
     for name, values in sums.items():
         np.testing.assert_array_equal(values, sums_alone[name])
+    model = result.settings["prediction"]
+    assert model == expected.settings["prediction"]
+    assert model["sites"] == {}
     for name in NAMES:
         there = Result.from_json(files.root / name / "result.json")
         np.testing.assert_array_equal(there.directions, result.directions)
+        own = there.settings["prediction"]
+        np.testing.assert_allclose(own["coefficients"], model["coefficients"])
+        assert list(own["sites"]) == [name]
         entries = Ledger(files.root / name / "ledger").verify().n_entries
-        assert entries == 2 * len(sums)
+        assert entries == n_entries
 
     with nodes.session() as session:
         fetched = session.fetch(status.job, files.root / "fetched.json")
@@ -220,7 +232,7 @@ def test_study_equals_that_in_one_process(
     np.testing.assert_array_equal(again.directions, result.directions)
     for name in NAMES:
         entries = Ledger(files.root / name / "ledger").verify().n_entries
-        assert entries == 2 * len(sums)
+        assert entries == n_entries
 
 
 def test_sites_read_from_every_kind_of_source(

@@ -21,7 +21,10 @@ def predict(
     model: Annotated[
         Path,
         typer.Argument(
-            metavar="MODEL", help="Model of 'fedsdr fit --model'.", show_default=False
+            metavar="MODEL",
+            help="Model of 'fedsdr fit --model', or the result of a study with "
+            "[prediction].",
+            show_default=False,
         ),
     ],
     files: Rows,

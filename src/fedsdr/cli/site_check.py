@@ -161,7 +161,7 @@ def _show(
     if found["rules"] is not None:
         screen.out.print(_rules(found["rules"]))
     if found["ready"]:
-        total = sum(one["n_bytes"] for one in found["leaves"])
+        total = sum(one["n_bytes"] * one["times"] for one in found["leaves"])
         most = found["max_profiles"]
         extent = f"with one profile, of at most {most}" if most else "in all"
         screen.say(f"What would leave, {total} bytes {extent}:")
@@ -255,8 +255,9 @@ def _rules(rules: list[dict[str, Any]]) -> Table:
 def _leaves(leaves: list[dict[str, Any]]) -> Table:
     table = _table("sum", "message", "field", "type", "bytes", "read by")
     for one in leaves:
+        often = f", up to {one['times']} times" if one["times"] > 1 else ""
         cells = (
-            one["statistic"],
+            one["statistic"] + often,
             one["message"].removeprefix("secure."),
             one["field"],
             one["kind"],

@@ -40,7 +40,8 @@ def describe_study(study: "StudyFile", n_rows: int) -> dict[str, Any]:
         "sums": outlook.statistics(study),
         "rounds": outlook.count_rounds(study),
         "max_profiles": agreed.terms.max_profiles,
-        "bytes_from_each_site": sum(one.n_bytes for one in leaving),
+        "max_steps": agreed.terms.max_steps,
+        "bytes_from_each_site": sum(one.n_bytes * one.times for one in leaving),
         "coordinator_sees": outlook.seen_by_coordinator(study),
         "sites_see": outlook.seen_by_sites(study),
         **private,
@@ -50,7 +51,11 @@ def describe_study(study: "StudyFile", n_rows: int) -> dict[str, Any]:
 def study_facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return names and values of what `describe_study` found, line by line."""
     counts = found["columns"]
-    sums = ", ".join(f"{name} ({n} numbers)" for name, n in found["sums"].items())
+    often = {"newton": f", at most {found['max_steps']} times"}
+    sums = ", ".join(
+        f"{name} ({n} numbers{often.get(name, '')})"
+        for name, n in found["sums"].items()
+    )
     kinds = (
         f"{counts['number']} of numbers, {counts['category']} of categories; "
         f"{len(found['features'])} with indicators"

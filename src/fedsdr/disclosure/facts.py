@@ -120,6 +120,8 @@ class Facts:
         `fedsdr.disclosure.increments`.
     picture_rows : int, default=0
         Fewest rows of a cell in pictures; 0 if the study has none.
+    group_rows : int, default=0
+        Fewest rows of a group in a model of y; 0 if the study fits none.
     """
 
     n_rows: int
@@ -140,6 +142,7 @@ class Facts:
     n_read: int = 0
     increments: Mapping[int, Increment] = field(default_factory=dict)
     picture_rows: int = 0
+    group_rows: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A rule about pictures: the same response is not put into bins again and again."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
@@ -48,15 +48,7 @@ def many_pictures(
             f"allows none below {policy.min_slice_rows}: leave pictures out of the "
             "study, or lower min_slice_rows",
         )
-    names, prints = set(facts.target), set(facts.target.values()) - {""}
-    earlier = {
-        entry.study
-        for entry in entries
-        if entry.statistic == STATISTIC
-        and entry.stage in LEFT
-        and entry.study != release.study
-        and (names & set(entry.target) or prints & set(entry.target.values()))
-    }
+    earlier = earlier_studies((STATISTIC,), release, facts, entries)
     limit = policy.max_pictures
     if limit is None or len(earlier) < limit:
         return None
@@ -66,3 +58,39 @@ def many_pictures(
         f"study(ies), and gives them to {limit}: leave pictures out of the study, or "
         "raise max_pictures if the differences between bins of both may be known",
     )
+
+
+def earlier_studies(
+    statistics: Collection[str],
+    release: Release,
+    facts: Facts,
+    entries: Iterable[Entry],
+) -> set[str]:
+    """Find other studies that have had sums of the same response.
+
+    Parameters
+    ----------
+    statistics : collection of str
+        Names of the sums.
+    release : Release
+        Release to check.
+    facts : Facts
+        About the site's rows.
+    entries : iterable of Entry
+        All entries of the ledger.
+
+    Returns
+    -------
+    set of str
+        Digests of studies to which such numbers have left, whatever they call the
+        response.
+    """
+    names, prints = set(facts.target), set(facts.target.values()) - {""}
+    return {
+        entry.study
+        for entry in entries
+        if entry.statistic in statistics
+        and entry.stage in LEFT
+        and entry.study != release.study
+        and (names & set(entry.target) or prints & set(entry.target.values()))
+    }

@@ -73,6 +73,9 @@ class Policy:
     max_pictures : int or None, default=1
         Most studies that may have pictures of one and the same response; None for any
         number.
+    max_models : int or None, default=1
+        Most studies that may fit a model of one and the same response; None for any
+        number, 0 for none.
     min_known_peers : int or None, default=None
         Fewest partners in a sum that the steward has accepted; None for all of them.
         Whatever it is, a partner with another key than the accepted one is refused.
@@ -112,6 +115,7 @@ class Policy:
     yearly_epsilon: float | None = None
     yearly_delta: float | None = None
     max_pictures: int | None = 1
+    max_models: int | None = 1
     min_known_peers: int | None = None
 
     def __post_init__(self) -> None:
@@ -121,6 +125,8 @@ class Policy:
         for name in ("max_studies", "max_failures", "max_pictures", "min_known_peers"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
+        if self.max_models is not None and self.max_models != 0:
+            _check_count("max_models", self.max_models)
         flags = ("same_sites_only", "same_rows_only", "seen_alone", "join_counts")
         for name in flags:
             if not isinstance(getattr(self, name), bool):
@@ -152,7 +158,7 @@ class Policy:
                 close = get_close_matches(str(key), known, n=1)
                 hint = f"did you mean '{close[0]}'?" if close else _list(known)
                 raise InputError(f"a policy has no '{key}'; {hint}")
-        limits = (*RATIOS, "max_studies", "max_failures", "max_pictures")
+        limits = (*RATIOS, "max_studies", "max_failures", "max_pictures", "max_models")
         optional = {*limits, *(k for k, v in known.items() if v is None)}
         values: dict[str, Any] = {
             key: None if key in optional and value == UNLIMITED else value

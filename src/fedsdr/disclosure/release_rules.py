@@ -6,6 +6,7 @@ from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation, heavy_rows, rare_levels
+from fedsdr.disclosure.model_rules import many_models
 from fedsdr.disclosure.picture_rules import many_pictures
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import VAIN, Release
@@ -32,6 +33,7 @@ RULES = {
     "BUDGET": "not more privacy than the site spends in a year",
     "JOINING": "the part of this site alone only if it allows that",
     "PICTURES": "no small cells in pictures, and one study with pictures of a response",
+    "MODELS": "no small groups in models, and one study with a model of a response",
     "PARTNERS": "only partners that the steward has accepted",
 }
 
@@ -69,6 +71,7 @@ def review_alone(
         many_studies(release, policy, entries),
         many_failures(release, policy, entries),
         many_pictures(release, facts, policy, entries),
+        many_models(release, facts, policy, entries),
     )
     return [answer for answer in answers if answer is not None]
 

@@ -9,13 +9,13 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from fedsdr.arrays import Vector
+from fedsdr.estimation.additive_fit import MOST_NEWTON, axes_of, fit_additive
 from fedsdr.estimators.checks import check_choice
 from fedsdr.estimators.fed_ssir import PROTOCOLS, FedSSIR
 from fedsdr.estimators.reducer import REQUESTED_MARKS, Reducer, random_generator
 from fedsdr.exceptions import InputError
 from fedsdr.extras import require
 from fedsdr.method import Method
-from fedsdr.prediction.additive_fit import MOST_NEWTON, axes_of, fit_additive
 from fedsdr.prediction.model_file import write_model
 from fedsdr.prediction.prediction_model import PredictionModel
 from fedsdr.questions import RowSettings, ask_sites

@@ -19,6 +19,9 @@ MODEL_FORMAT = "fedsdr-model/1"
 #: Largest file that is read; a model of 20 directions has less than 2 MB.
 LARGEST_FILE = 200_000_000
 
+#: Where a result of a study has its model.
+FIELD = "prediction"
+
 _KEYS = (
     "format", "result", "family", "centre", "spread", "coefficients", "covariance",
     "means", "smooth", "freedom", "dispersion", "loss", "n_rows", "n_sites", "own",
@@ -44,6 +47,29 @@ def write_model(model: PredictionModel, path: str | Path | None = None) -> str:
     content = {
         "format": MODEL_FORMAT,
         "result": json.loads(model.result.to_json()),
+        **model_values(model),
+    }
+    text = json.dumps(content, indent=2, allow_nan=False)
+    if path is not None:
+        with explained(f"cannot write {path}"):
+            write_atomically(path, text + "\n")
+    return text
+
+
+def model_values(model: PredictionModel) -> dict[str, Any]:
+    """Return everything in a model but its reduction, as plain values.
+
+    Parameters
+    ----------
+    model : PredictionModel
+        The model.
+
+    Returns
+    -------
+    dict
+        Values that JSON can hold.
+    """
+    return {
         "family": model.family.name,
         "centre": model.splines.centre.tolist(),
         "spread": model.splines.spread.tolist(),
@@ -61,20 +87,16 @@ def write_model(model: PredictionModel, path: str | Path | None = None) -> str:
         "sites": {label: own.tolist() for label, own in model.sites.items()},
         "classes": list(model.classes),
     }
-    text = json.dumps(content, indent=2, allow_nan=False)
-    if path is not None:
-        with explained(f"cannot write {path}"):
-            write_atomically(path, text + "\n")
-    return text
 
 
 def read_model(source: str | Path) -> PredictionModel:
-    """Read a model that `write_model` wrote, and check all of it.
+    """Read a model that `write_model` wrote, or that of a study, and check all of it.
 
     Parameters
     ----------
     source : str or Path
-        Path of a file, or the JSON text itself.
+        Path of a file, or the JSON text itself; also the result of a study with a
+        model.
 
     Returns
     -------
@@ -135,12 +157,26 @@ def _load(source: str | Path) -> dict[str, Any]:
         content = json.loads(text)
     except (json.JSONDecodeError, RecursionError):
         raise InputError("not a fedsdr model: the file is not valid JSON") from None
+    if isinstance(content, dict):
+        content = _of_study(content)
     if not isinstance(content, dict) or content.get("format") != MODEL_FORMAT:
         hint = ""
         if isinstance(content, dict) and "directions" in content:
-            hint = ": it is a result; 'fedsdr fit --model' writes a model"
+            hint = (
+                ": it is a result without a model; 'fedsdr fit --model' writes a "
+                "model, and a study with [prediction] has one in its result"
+            )
         raise InputError(f"not a fedsdr model of format {MODEL_FORMAT}{hint}")
     return content
+
+
+def _of_study(content: dict[str, Any]) -> dict[str, Any]:
+    """Take the model out of the result of a study, if it has one."""
+    settings = content.get("settings")
+    values = settings.get(FIELD) if isinstance(settings, dict) else None
+    if "directions" not in content or not isinstance(values, dict):
+        return content
+    return {**values, "format": MODEL_FORMAT, "result": content}
 
 
 def _number(content: dict[str, Any], name: str) -> float:

@@ -1,6 +1,7 @@
 """Prepare new rows as those of a fit were prepared."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 from fedsdr.arrays import Mask
 from fedsdr.data.names import enumerate_names, require_column
 from fedsdr.exceptions import InputError
+from fedsdr.preparation.column_plan import GAPS
 from fedsdr.preparation.prepared_table import prepare_table
 from fedsdr.preparation.schema_file import TableSchema
 from fedsdr.result import Result
@@ -42,18 +44,39 @@ def schema_of(result: Result) -> TableSchema | None:
     TableSchema or None
         None if the fit was of a matrix of numbers.
     """
-    table = result.settings.get("preparation")
-    if table is None:
-        return None
     problem = "the preparation of columns in the result is damaged"
-    if not isinstance(table, dict):
-        raise InputError(f"{problem}: fit again")
     try:
+        table = result.settings.get("preparation")
+        if table is None:
+            table = _agreed_table(result.settings.get("preprocessing"))
+        if table is None:
+            return None
+        if not isinstance(table, dict):
+            raise InputError("fit again")
         return TableSchema.from_table(table)
     except InputError as error:
         raise InputError(f"{problem}: {error}") from None
     except (TypeError, AttributeError, KeyError, ValueError):
         raise InputError(f"{problem}: fit again") from None
+
+
+def _agreed_table(agreed: Any) -> dict[str, Any] | None:
+    """Write what a study agreed on about its columns as a schema file has it."""
+    columns = agreed.get("columns") if isinstance(agreed, dict) else None
+    if not isinstance(columns, dict):
+        return None
+    found = {}
+    for name, keys in columns.items():
+        own = dict(keys)
+        if own.get("missing") not in GAPS:
+            # Which rows a site has left out is no matter of new rows.
+            own["missing"] = "mean"
+        if own.get("range") is not None:
+            own["range"] = [float(end) for end in own["range"]]
+        if "recode" in own:
+            own["recode"] = dict(own["recode"])
+        found[name] = {key: one for key, one in own.items() if one is not None}
+    return {"missing": "refuse", "columns": found}
 
 
 def prepare_new_rows(result: Result, frame: pd.DataFrame) -> NewRows:
@@ -95,7 +118,8 @@ def prepare_new_rows(result: Result, frame: pd.DataFrame) -> NewRows:
 
 
 def _filled(X: pd.DataFrame, result: Result) -> pd.DataFrame:
-    means = result.settings.get("filled_with", {})
+    agreed = result.settings.get("preprocessing", {})
+    means = result.settings.get("filled_with", agreed.get("filled_with", {}))
     gaps = {name: int(count) for name, count in X.isna().sum().items() if count}
     known = means if isinstance(means, dict) else {}
     unknown = [

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.estimation.additive_fit import AdditiveFit, axis_units
 from fedsdr.exceptions import InputError
-from fedsdr.prediction.additive_fit import AdditiveFit, axis_units
 from fedsdr.result import Result
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation

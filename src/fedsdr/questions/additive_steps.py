@@ -11,6 +11,7 @@ from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.families import Family
+from fedsdr.summaries.near_rows import near_means
 from fedsdr.summaries.newton_parts import (
     N_COUNTS,
     SiteDeviation,
@@ -89,14 +90,15 @@ class AxesOf(Question[Vector]):
         Returns
         -------
         axes : ndarray of shape (n_rows, K)
-            Reduced variables.
+            Reduced variables; where a study agreed on a model, means of groups of rows,
+            see `near_means`.
         y : ndarray of shape (n_rows,)
-            Responses.
+            Responses: numbers, or 1 for the second of two classes that were agreed on.
         """
         # Gaps are filled and columns scored below: the sums of a fit centre rows, and
         # here the sites' means matter.
         rows.rescale(self.settings.powers)
-        y = np.asarray(rows.responses)
+        y = self._numbers(np.asarray(rows.responses))
         Family("linear").check(y)
         chosen = np.zeros(self.terms.n_features, dtype=bool)
         chosen[self.columns] = True
@@ -107,8 +109,20 @@ class AxesOf(Question[Vector]):
                 own = self._filled(own)
             if self.settings.scores is not None:
                 own = self.settings.scores.apply(own, chosen)
-            parts.append((own / self.scale) @ self.basis)
-        return np.vstack(parts), y
+            with np.errstate(all="ignore"):
+                # A request may hold scales and directions of any size.
+                parts.append((own / self.scale) @ self.basis)
+        axes, model = np.vstack(parts), self.terms.model
+        if model is not None:
+            with np.errstate(all="ignore"):
+                axes = near_means(axes, y, model.group_rows)
+        return axes, y
+
+    def _numbers(self, y: NDArray[Any]) -> NDArray[Any]:
+        classes = self.terms.classes
+        if self.terms.model is None or not classes:
+            return y
+        return np.asarray(y == classes[1], dtype=np.float64)
 
     def _filled(self, own: Matrix) -> Matrix:
         values = np.zeros(self.terms.n_features)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Vector
+from fedsdr.questions.additive_steps import AxesOf, NewtonOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -89,6 +90,8 @@ def check_possible(
         )
     elif isinstance(question, PicturesOf):
         _check_pictures(question, vector)
+    elif isinstance(question, AxesOf | NewtonOf):
+        _check_modelled(question, vector)
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
         raise impossible("an error of a candidate is negative")
     elif isinstance(question, SplitTestsOf):
@@ -120,6 +123,20 @@ def _check_pictures(question: PicturesOf, vector: Vector) -> None:
     small = counts < question.terms.picture_rows
     if (sums[np.broadcast_to(small, sums.shape)] != 0.0).any():
         raise impossible("a bin has fewer rows than sites may show")
+
+
+def _check_modelled(question: AxesOf | NewtonOf, vector: Vector) -> None:
+    rows, sites = vector[:2]
+    if rows != np.rint(rows) or sites != np.rint(sites) or not 1 <= sites <= rows:
+        raise impossible("its numbers of rows and sites are none")
+    if isinstance(question, AxesOf):
+        sums, squares = np.split(vector[4:], 2)
+        totals = [vector[2] ** 2, *(sums**2)]
+        limits = rows * np.array([vector[3], *squares])
+        if (totals > limits * (1 + ROUNDING) + PRECISION * rows).any():
+            raise impossible("its means are larger than its squares allow")
+    elif (np.diag(question.read(vector).curvature) < -PRECISION * rows).any():
+        raise impossible("its loss bends downwards")
 
 
 def _is_definite_kernel(question: Covariances) -> bool:

@@ -9,11 +9,9 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, NormalScores
-from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
 from fedsdr.questions.checked_arrays import (
     LARGEST_COEFFICIENT,
     LARGEST_PROFILE,
-    LARGEST_SCALE,
     is_array,
     is_basis,
     read_columns,
@@ -31,6 +29,7 @@ from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
 from fedsdr.questions.private_moments import PrivateMoments
 from fedsdr.questions.question import Question, RowSettings
+from fedsdr.questions.reading_models import MODELLED, read_modelled
 from fedsdr.questions.reading_tests import TESTED, read_split_tests
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
@@ -38,17 +37,9 @@ from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
-from fedsdr.summaries.families import FAMILIES, Family
-from fedsdr.summaries.newton_parts import (
-    LARGEST_WEIGHT,
-    LEAST_WEIGHT,
-    OWN,
-    SiteDeviation,
-)
 from fedsdr.summaries.picture_sums import MOST_PICTURED
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
-from fedsdr.summaries.spline_basis import SplineBasis
 from fedsdr.terms import Terms
 
 # Larger than the power of any number.
@@ -127,13 +118,8 @@ def read_question(
         )
     elif name == PicturesOf.name and terms.picture_rows:
         question = _read_pictures(rest, terms)
-    elif name == AxesOf.name and terms.max_steps:
-        question = _read_axes(rest, terms)
-        question = replace(question, centre=_read_centre(rest, question))
-    elif name == NewtonOf.name and terms.max_steps:
-        question = _read_newton(rest, terms)
-    elif name == MeasuresOf.name and terms.max_steps:
-        question = MeasuresOf(_read_newton(rest, terms))
+    elif name in MODELLED and terms.max_steps:
+        question = read_modelled(name, rest, terms)
     if question is None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
     return replace(question, settings=RowSettings(powers, places, fills, scores))
@@ -238,49 +224,6 @@ def _read_agreement(rest: dict[str, Any], terms: Terms) -> AgreementOf:
     if rest or not is_array(variances, (terms.n_features,)):
         raise Refusal("MALFORMED")
     return AgreementOf(terms, columns, scale, Expected(basis, shares), variances)
-
-
-def _read_axes(rest: dict[str, Any], terms: Terms) -> AxesOf:
-    columns, scale = read_selected(rest, terms)
-    basis = rest.pop("basis", None)
-    if not is_basis(basis, columns.size) or not basis.shape[1]:
-        raise Refusal("MALFORMED")
-    return AxesOf(terms, columns, scale, basis)
-
-
-def _read_centre(rest: dict[str, Any], axes: AxesOf) -> Vector | None:
-    if not rest:
-        return None
-    centre = rest.pop("centre", None)
-    if rest or not is_array(centre, (axes.basis.shape[1],)):
-        raise Refusal("MALFORMED")
-    return np.asarray(centre)
-
-
-def _read_newton(rest: dict[str, Any], terms: Terms) -> NewtonOf:
-    axes = _read_axes(rest, terms)
-    if set(rest) != {
-        *("centre", "spread", "family", "deviates", "weights", "coefficients")
-    }:
-        raise Refusal("MALFORMED")
-    width = (axes.basis.shape[1],)
-    if not is_array(rest["centre"], width) or not is_array(rest["spread"], width):
-        raise Refusal("MALFORMED")
-    splines, weights = SplineBasis(rest["centre"], rest["spread"]), rest["weights"]
-    family, own = rest["family"], rest["deviates"]
-    if not (splines.spread > 1 / LARGEST_SCALE).all():
-        raise Refusal("MALFORMED")
-    if family not in FAMILIES or own not in OWN or not is_array(weights, (2,)):
-        raise Refusal("MALFORMED")
-    if not ((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT)).all():
-        raise Refusal("MALFORMED")
-    coefficients = rest["coefficients"]
-    if not is_array(coefficients, (splines.n_columns,)):
-        raise Refusal("MALFORMED")
-    if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
-        raise Refusal("MALFORMED")
-    deviation = SiteDeviation(own, (float(weights[0]), float(weights[1])))
-    return NewtonOf(axes, splines, Family(family), deviation, coefficients)
 
 
 def _read_profile(rest: dict[str, Any], terms: Terms) -> ProfileOf:

@@ -7,6 +7,7 @@ import numpy as np
 from fedsdr.html_text import Html, join, tag, write_table
 from fedsdr.reporting.binned_display import target_of
 from fedsdr.reporting.checks_said import read_checks
+from fedsdr.reporting.effects_picture import draw_effects
 from fedsdr.reporting.report_pictures import (
     draw_curves,
     draw_dimension,
@@ -134,6 +135,9 @@ def found_section(result: Result) -> Html:
     curves = draw_curves(result)
     if curves is not None:
         parts += [tag("h3", "How the response follows"), curves.html("curves")]
+    effects = draw_effects(result)
+    if effects is not None:
+        parts += [tag("h3", "What it predicts"), effects.html("effects")]
     return join(parts)
 
 

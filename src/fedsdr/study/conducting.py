@@ -16,6 +16,7 @@ from fedsdr.protocols.exchange import Exchange, Failures, Payload, Payloads, Rep
 from fedsdr.protocols.secure import SecureSum, SumFolder
 from fedsdr.result import Result
 from fedsdr.run import run
+from fedsdr.study.later_stages import FIELDS, later_stages
 from fedsdr.study.membership import (
     CHOSEN,
     Membership,
@@ -23,7 +24,6 @@ from fedsdr.study.membership import (
     choose_sites,
     read_members,
 )
-from fedsdr.study.picture_stage import FIELD, pictures_afterwards
 from fedsdr.study.study_file import StudyFile, read_study
 
 RESULT = "result.json"
@@ -93,8 +93,8 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        pictures = pictures_afterwards(desk.study.terms)
-        found = run(desk.add, study.method, generator, pictures)
+        later = later_stages(desk.study.terms)
+        found = run(desk.add, study.method, generator, later)
         result = desk.describe(found)
         result.to_json(folder / RESULT)
     else:
@@ -204,7 +204,7 @@ class _Desk:
         self.tell(Step("estimate"))
         settings = self.study_file.settings()
         settings["sites"] = list(self.add.counted)
-        for key in ("noise", FIELD):
+        for key in ("noise", *FIELDS):
             if key in found.settings:
                 settings[key] = found.settings[key]
         if "filled_with" in found.settings:

@@ -8,13 +8,13 @@ from fedsdr.normal_scores import N_CUTS
 from fedsdr.protocols.schema import FieldSpec
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.questions import (
-    OUTCOMES,
     AgreementOf,
     BlockOf,
     ColumnShapes,
     ColumnsOf,
     DiagonalsOf,
     MomentsOf,
+    NewtonOf,
     PicturesOf,
     PrivateMoments,
     ProfileOf,
@@ -25,6 +25,7 @@ from fedsdr.questions import (
     SpreadWithTests,
 )
 from fedsdr.rows.half_samples import smallest_sets
+from fedsdr.study.model_outlook import describe_model, model_sums
 from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
 from fedsdr.summaries.picture_sums import MOST_PICTURED, N_PICTURE_BINS
@@ -59,6 +60,9 @@ class Leaving:
         Formula or description of the content.
     seen_by : str
         Parties that can read the field.
+    times : int, default=1
+        How often it is sent at most, where that was agreed on: once for every Newton
+        step. Profiles are counted once.
     """
 
     statistic: str
@@ -68,6 +72,7 @@ class Leaving:
     n_bytes: int
     formula: str
     seen_by: str
+    times: int = 1
 
 
 def statistics(study: StudyFile) -> dict[str, int]:
@@ -83,8 +88,8 @@ def statistics(study: StudyFile) -> dict[str, int]:
     dict of str to int
         Number of values in each sum, in the order in which sums are requested; of a
         profile, and of tests in each half, for 10 selected variables and 2 directions,
-        or as many as there are, of pictures for 2 directions, and of columns for 10 of
-        them.
+        or as many as there are, of pictures and models for 2 directions, and of columns
+        for 10 of them.
     """
     terms = study.to_study().terms
     if terms.privacy is not None:
@@ -120,6 +125,8 @@ def statistics(study: StudyFile) -> dict[str, int]:
     if terms.picture_rows:
         k = min(2, terms.n_features)
         found[PicturesOf.name] = PicturesOf.length(k, len(terms.classes))
+    if terms.model is not None:
+        found |= model_sums(terms)
     return found
 
 
@@ -137,10 +144,18 @@ def count_rounds(study: StudyFile) -> int:
         Number of messages for agreement, sums and result, and for sums that sites open
         themselves, with one profile; there are
         as many as it takes until the directions no longer change, mostly 2 to 10. The
-        sum of remainders is only asked for where covariances differ.
+        sum of remainders is only asked for where covariances differ. Of a model all
+        Newton steps that were agreed on are counted.
     """
-    asked = statistics(study)
-    return 2 + len(STAGES) * len(asked) + sum(one in OUTCOMES for one in asked)
+    agreed = study.to_study()
+    return 2 + sum(
+        _times(agreed.terms, one) * (len(STAGES) + agreed.is_shown(one))
+        for one in statistics(study)
+    )
+
+
+def _times(terms: Terms, statistic: str) -> int:
+    return terms.max_steps if statistic == NewtonOf.name else 1
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
@@ -174,6 +189,7 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
                     _size(one, sizes, items),
                     one.formula,
                     one.seen_by,
+                    _times(agreed.terms, statistic),
                 )
                 for one in SECURE.message(name, "reply").fields
             ]
@@ -266,6 +282,8 @@ def seen_by_coordinator(study: StudyFile) -> list[str]:
         )
     if agreed.terms.picture_rows:
         lines.append(describe_pictures(agreed.terms))
+    if agreed.terms.model is not None:
+        lines += describe_model(agreed.terms)
     lines.append(
         "which sites have numbers too large or too small to be added as they are; of "
         "every column then how large its numbers are on average over the sites, as a "
@@ -332,6 +350,12 @@ def seen_by_sites(study: StudyFile) -> list[str]:
         lines.append(
             "what each half of all rows selects: variables, directions, coefficients, "
             "and the inverse covariance of the other half"
+        )
+    if study.to_study().terms.model is not None:
+        lines.append(
+            "the sums for the model, as the coordinator sees them, from which it "
+            "computes every step and the model itself; a site's own intercept, if "
+            "there is one, stays there"
         )
     lines.append("the result: directions, variables, eigenvalues, number of rows")
     if study.to_study().terms.n_splits:

@@ -123,8 +123,11 @@ def _leaving(study: StudyFile) -> Section:
         (one.statistic, one.field, one.kind, str(one.n_bytes), one.seen_by)
         for one in leaving
     )
-    most = study.to_study().terms.max_profiles
+    total = sum(one.n_bytes * one.times for one in leaving)
+    terms = study.to_study().terms
+    most, steps = terms.max_profiles, terms.max_steps
     more = f", with one of at most {most} sums called profile" if most else ""
+    more += f", with {steps} sums called newton, the most there are" if steps else ""
     lines = (
         (
             "Rows, and values of single persons, do not leave a site: no message has a "
@@ -134,10 +137,7 @@ def _leaving(study: StudyFile) -> Section:
             "Sums over a site's rows leave it covered by random numbers, and can be "
             "opened as a total of the sites only."
         ),
-        (
-            f"{sum(one.n_bytes for one in leaving)} bytes leave each site{more}. The "
-            "table has every field."
-        ),
+        (f"{total} bytes leave each site{more}. The table has every field."),
     )
     head = ("sum", "field", "type", "bytes", "read by")
     return Section("What leaves each site", lines, head, rows)

@@ -27,10 +27,11 @@ from fedsdr.secure_sum.identity import KEY_BYTES
 from fedsdr.spoken import LONGEST, is_name, is_site_name
 from fedsdr.study.checked_files import read_model
 from fedsdr.study.model import ModelSettings
+from fedsdr.study.prediction_table import PredictionTable
 from fedsdr.study.privacy_table import PrivacyTable
 from fedsdr.study.study_columns import FILLING, FROZEN, Covariate, Missing, Target
 from fedsdr.summaries.safe_bins import FEWEST_ROWS
-from fedsdr.terms import Variables
+from fedsdr.terms import Terms, Variables
 
 #: Names of parties that are not sites.
 RESERVED = ("coordinator", "server")
@@ -171,6 +172,8 @@ class StudyFile(BaseModel):
     pictures : bool, default=False
         Whether sites also add the response in bins of each direction, without cells of
         fewer than 10 rows at any site, so that the result can be drawn.
+    prediction : PredictionTable or None, default=None
+        Model of y on the reduced variables that sites fit together; None for none.
     sites : Sites
         The sites that take part.
     """
@@ -187,6 +190,7 @@ class StudyFile(BaseModel):
     model: ModelSettings = ModelSettings()
     privacy: PrivacyTable | None = None
     pictures: bool = False
+    prediction: PredictionTable | None = None
     sites: Sites
 
     @model_validator(mode="after")
@@ -222,6 +226,11 @@ class StudyFile(BaseModel):
             self._check_private()
         if self.pictures:
             self._check_pictured()
+        if self.prediction is not None and self.privacy is not None:
+            raise InputError(
+                "a study with [privacy] has one sum, with noise, and fits no model: "
+                "remove [prediction] or [privacy]"
+            )
         open_ended = [
             f"'{name}'"
             for name in self.imputed
@@ -364,16 +373,23 @@ class StudyFile(BaseModel):
             details=hashlib.sha256(canonical(plain)).hexdigest(),
             joining=self.sites.joining,
         )
-        if self.pictures:
-            classes = self.target.classes if self.discrete else ()
-            terms = replace(agreed.terms, picture_rows=FEWEST_ROWS, classes=classes)
-            return replace(agreed, terms=terms)
         if self.privacy is None:
-            return agreed
+            return replace(agreed, terms=self._with_later_stages(agreed.terms))
         # Of the sites in a sum, those that collude know their own noise.
         secure = agreed.agreement()
         honest = secure.threshold - secure.tolerated
         return replace(agreed, terms=replace(agreed.terms, honest=honest))
+
+    def _with_later_stages(self, terms: Terms) -> Terms:
+        """Add what sites are asked once directions are known."""
+        classes = self.target.classes if self.discrete else ()
+        if self.pictures:
+            terms = replace(terms, picture_rows=FEWEST_ROWS, classes=classes)
+        if self.prediction is not None:
+            model = self.prediction.for_response(self.target, discrete=self.discrete)
+            steps = self.prediction.steps
+            terms = replace(terms, max_steps=steps, model=model, classes=classes)
+        return terms
 
     def content(self) -> dict[str, Any]:
         """Return everything in the file as plain values.
@@ -389,6 +405,8 @@ class StudyFile(BaseModel):
             del found["privacy"]
         if not self.pictures:
             del found["pictures"]
+        if self.prediction is None:
+            del found["prediction"]
         return found
 
     def settings(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fedsdr.secure_sum import Identity
 from fedsdr.spoken import escaped
 from fedsdr.study.accepted_studies import for_study
 from fedsdr.study.checked_files import CheckError
+from fedsdr.study.prediction_stage import with_own_model
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.stewardship import open_ledger
@@ -89,7 +90,9 @@ class StudySite:
             if name == "secure.result" and self._writes:
                 took_part = self._party.took_part
                 result = read_message(payload, self._study, took_part=took_part)
-                result.to_json(self._site.at(self._site.result))
+                terms = self._study.to_study().terms
+                path = self._site.at(self._site.result)
+                with_own_model(result, self._party, terms, path).to_json(path)
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)

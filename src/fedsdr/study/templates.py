@@ -41,6 +41,12 @@ kernel = "smooth"          # or "slices", "pairs"
 scores = "none"            # or "normal" scores, for skewed and heavy-tailed columns
 response = "auto"          # by the type of the target; or "ordered" numbers, "classes"
 
+# [prediction]             # sites also fit a model of y on the directions, to means of
+# family = "auto"          # groups of rows: "linear", "logistic" or "poisson"
+# site_intercepts = false  # or true: each site keeps an intercept of its own
+# steps = 20               # Newton steps at most, each of which is one sum
+# group_rows = 10          # fewest rows of a group, see docs/prediction.md
+
 # [privacy]                # noise for differential privacy of single rows; every number
 # epsilon = 1.0            # needs a range then, and values outside are moved to its end
 # delta = 1e-6
@@ -102,6 +108,7 @@ max_row_share = 0.5        # or "unlimited"
 # allowed_studies = ["digest that fedsdr study check prints"]
 # max_studies = 20
 # max_pictures = 1         # studies with pictures of the same response
+# max_models = 1           # studies with a model of the same response; 0 for none
 # yearly_epsilon = 4.0     # budget for studies with privacy; others are then refused
 # yearly_delta = 1e-5
 # min_increment_rows = 50  # rows that may have been added since an earlier study

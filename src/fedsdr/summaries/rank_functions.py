@@ -222,14 +222,39 @@ def plain_response(y: Any) -> Vector:
         too small to be added to those of other sites.
     """
     values = np.asarray(y, dtype=np.float64)
-    middle = _median(values)
-    far = FARTHEST * 1.4826 * _median(np.abs(values - middle))
+    middle, far = _reach(values)
     near = np.clip(values, middle - far, middle + far)
     near -= near.mean()
     square = float(near @ near)
     if not SMALLEST_SQUARE < square < LARGEST_SQUARE:
         return np.zeros(len(values))
     return near
+
+
+def pulled_in(values: Vector) -> Vector:
+    """Move values that are far from all others nearer.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Those farther than three robust standard deviations from the median are moved
+        there; where half of the rows are tied, three standard deviations.
+    """
+    middle, far = _reach(values)
+    if far == 0.0:
+        far = FARTHEST * float(values.std())
+    return np.clip(values, middle - far, middle + far)
+
+
+def _reach(values: Vector) -> tuple[float, float]:
+    """Return the median, and how far from it a value may be."""
+    middle = _median(values)
+    return middle, FARTHEST * 1.4826 * _median(np.abs(values - middle))
 
 
 def _median(values: Vector) -> float:

@@ -10,6 +10,9 @@ from fedsdr.arrays import Matrix, Vector
 N_SPLINES = 10
 REACH = 2.5
 
+#: Where a result has points of its curves, for pictures, and how many of each.
+EFFECTS, N_SHOWN = "effects", 41
+
 #: Free coefficients of a curve: its constant part belongs to the intercept.
 N_FREE = N_SPLINES - 1
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from fedsdr.disclosure import Facts, Fingerprint, Release, observe, subject_of
 from fedsdr.exceptions import InputError, Refusal
+from fedsdr.protocols.secure.replayed_model import FOLLOWED
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
+    OUTCOMES,
     ColumnShapes,
     DiagonalsOf,
     GapTotals,
@@ -155,6 +157,22 @@ class AgreedStudy:
         privacy = self.terms.privacy
         return None if privacy is None else (privacy.epsilon, privacy.delta)
 
+    def is_shown(self, statistic: str) -> bool:
+        """Return whether sites open a sum themselves, since they compute with it.
+
+        Parameters
+        ----------
+        statistic : str
+            Statistic that is added.
+
+        Returns
+        -------
+        bool
+            Whether values follow from it, or the next step of the agreed model.
+        """
+        followed = self.terms.model is not None and statistic in FOLLOWED
+        return followed or statistic in OUTCOMES
+
     def subject(self, statistic: str, question: bytes) -> str:
         """Digest everything that decides which numbers a site would compute.
 
@@ -270,4 +288,5 @@ class AgreedStudy:
             origin=rows.origin,
             scored=terms.scored,
         )
-        return replace(facts, picture_rows=terms.picture_rows)
+        grouped = 0 if terms.model is None else terms.model.group_rows
+        return replace(facts, picture_rows=terms.picture_rows, group_rows=grouped)

@@ -26,7 +26,6 @@ from fedsdr.protocols.secure.round_replies import (
 from fedsdr.protocols.secure.saved_sums import NotSaved, SumStore
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
-    OUTCOMES,
     ColumnPowers,
     ColumnShapes,
     DiagonalsOf,
@@ -207,10 +206,10 @@ class SecureSum(AskedSites):
                 check(vector)
             saved = {**stamp, "values": vector, "sites": sorted(opened["masked"])}
             saved["rounds"] = [*attempt.rounds, attempt.round]
-            if statistic in OUTCOMES:
+            if self.study.is_shown(statistic):
                 saved["opened"] = {**opened, "request": request}
             self.state.save(name, saved)
-        if statistic in OUTCOMES:
+        if self.study.is_shown(statistic):
             self._show(statistic, saved)
         self._note_lost(statistic, tuple(saved["sites"]))
         self.survivors = self._added[statistic] = tuple(saved["sites"])

@@ -409,7 +409,8 @@ SECURE = Schema(
                 "tested_spread: these and then those of spread; "
                 "for powers: of each column the whole number nearest to log2 of its "
                 "standard deviation, and 1 unless it is constant; for axes: n_i, 1, "
-                "sums and squares of y and of the reduced variables; for newton: "
+                "sums and squares of y and of the reduced variables, where in a study "
+                "every row is at the mean of its group; for newton: "
                 "n_i, 1, loss, squares of the site's own deviations and what they are "
                 "uncertain by, sums of the model's columns, gradient, and upper "
                 "triangle of the curvature; for measures: n_i, sum and squares of y, "
@@ -472,7 +473,8 @@ SECURE = Schema(
                 "masked",
                 "mapping",
                 "masked numbers of every site in the sum, with which each site opens "
-                "the sum itself: sums from which values follow that sites compute with",
+                "the sum itself: sums from which values follow that sites compute "
+                "with, and those of a model that the study agreed on",
                 "every site, as noise; of the x_i it can read the sum",
                 items=FieldSpec("", "array", shape=("v", "words"), dtype="<u8"),
             ),

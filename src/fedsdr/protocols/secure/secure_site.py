@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.disclosure import LedgerError, OpenGate, Release, ReleaseGate
+from fedsdr.estimation.additive_fit import AdditiveFit
 from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.secure.agreed_study import AgreedStudy
@@ -19,10 +20,10 @@ from fedsdr.protocols.secure.exact_sums import (
     check_shapes,
     needs_powers,
 )
+from fedsdr.protocols.secure.replayed_model import FOLLOWED, ReplayedModel
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
-    OUTCOMES,
     AgreementOf,
     CandidateErrors,
     ColumnShapes,
@@ -74,11 +75,11 @@ class SecureSite:
     Notes
     -----
     The site sees public keys and boxes of other sites, candidate directions, which
-    sites stayed, the sums from which powers, values for gaps and scores follow, and the
-    result. It sends the replies of `SumSite`, under "secure.keys", "secure.shares",
-    "secure.verify", "secure.masked", "secure.confirm" and "secure.unmask", in this
-    order, and once per round those that change its state; a new round ends an
-    unfinished one.
+    sites stayed, the sums from which powers, values for gaps, scores and the steps of
+    an agreed model follow, and the result. It sends the replies of `SumSite`, under
+    "secure.keys", "secure.shares", "secure.verify", "secure.masked", "secure.confirm"
+    and "secure.unmask", in this order, and once per round those that change its state;
+    a new round ends an unfinished one.
 
     Nothing is computed from rows before a round has come so far that its sum could be
     released: a question is read against the terms and against earlier sums, keys and
@@ -111,9 +112,27 @@ class SecureSite:
         self._gate = gate
         self._agreement = study.agreement()
         self._outcomes = Outcomes(study.variables.filled_places)
+        self._model = ReplayedModel(study.terms)
         self._agreed = False
         self._used: set[str] = set()
         self._round: _SiteRound | None = None
+
+    @property
+    def fitted(self) -> AdditiveFit | None:
+        """Model that this site has fitted itself, from sums that it opened."""
+        return self._model.fitted
+
+    def own_part(self) -> Vector:
+        """Compute what this site has of its own in the fitted model; it stays here.
+
+        Returns
+        -------
+        ndarray of shape (q,)
+            Deviations from the common coefficients; empty if sites have none.
+        """
+        if self.fitted is None:
+            return np.empty(0)
+        return self.fitted.question.deviation_of(self._rows)
 
     def handle(self, name: str, payload: Payload) -> Payload:
         """Answer one message.
@@ -153,6 +172,7 @@ class SecureSite:
         # What an earlier round did to the rows; rules judge them as they are. Sums that
         # were opened are shown again, since a steward may have voided one meanwhile.
         self._outcomes = Outcomes(self._study.variables.filled_places)
+        self._model = ReplayedModel(self._study.terms)
         self._rows.score(None)
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
@@ -178,7 +198,7 @@ class SecureSite:
         if name in self._used:
             raise Refusal("ORDER", "a round of this name has already been started")
         asked, context = self._read(name, statistic, request)
-        asked = self._outcomes.settle(asked)
+        asked = self._model.settle(self._outcomes.settle(asked))
         party = SumSite(self.name, self._identity, self._agreement, context)
         release = self._release(asked, context)
         reply = asdict(party.keys(*self._gate.head()))
@@ -308,10 +328,12 @@ class SecureSite:
             raise Refusal("ORDER", "secure.agree comes first")
         name, statistic = payload["round"], payload["statistic"]
         asked, context = self._read(name, statistic, payload["request"])
-        if statistic not in OUTCOMES:
+        if not self._study.is_shown(statistic):
             raise Refusal("MALFORMED", "nothing follows from such a sum")
         opened = _read_opened(payload)
         vector = opened.open(self._agreement, context, asked.n_values)
+        if statistic in FOLLOWED:
+            return self._follow(asked, context, opened, vector)
         if self._outcomes.knows(asked, vector):
             return {}
         trial = self._outcomes.with_sum(self._outcomes.settle(asked), vector)
@@ -329,6 +351,22 @@ class SecureSite:
             self._rows.fill(places, np.array(list(fills.values())))
             self._inspect()
         self._outcomes = trial
+        return {}
+
+    def _follow(
+        self,
+        asked: Question[Any],
+        context: Context,
+        opened: OpenedRound,
+        vector: Vector,
+    ) -> Payload:
+        """Go on with this site's own copy of the fit of the model."""
+        if self._model.knows(context.question, vector):
+            return {}
+        asked = self._model.settle(self._outcomes.settle(asked))
+        sites = tuple(sorted(opened.masked))
+        self._gate.pin(replace(self._release(asked, context), sites=sites), vector, {})
+        self._model.take(asked, context.question, vector)
         return {}
 
     def _publish(self, payload: Payload) -> Payload:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.estimation.smoothing import GRID, LocalModel
 from fedsdr.exceptions import InputError, warn_user
-from fedsdr.prediction.smoothing import GRID, LocalModel
 from fedsdr.questions import Asking, AxesOf, NewtonOf, NewtonSums
 from fedsdr.result import Result
 from fedsdr.summaries.families import Family
@@ -18,14 +18,16 @@ from fedsdr.summaries.newton_parts import (
 from fedsdr.summaries.spline_basis import SplineBasis
 from fedsdr.terms import Terms
 
-#: Newton steps at most, and steps in which penalties are still chosen.
+#: Newton steps at most, if terms say nothing, and steps in which penalties are still
+#: chosen.
 MOST_NEWTON, N_CHOOSING = 40, 6
 
 #: Largest relative change of a coefficient in the last step.
 TOLERANCE = 1e-9
 
-# Mean square of an axis over its variance from which on the variance is rounding.
-FAR = 1e6
+# Mean square of an axis over its variance from which on digits of the variance are
+# lost, and from which on none is left.
+FAR, BEYOND = 1e6, 1e12
 
 # Longest step while the loss may be far from quadratic.
 LONGEST = 10.0
@@ -135,14 +137,20 @@ def fit_additive(axes: AxesOf, family: Family, own: str) -> Asking[AdditiveFit]:
     Yields
     ------
     Question
-        One question about the axes, two if they are far from zero, then one for every
-        Newton step.
+        One question about the axes, two if they are far from zero and terms allow that,
+        then one for every Newton step.
     """
     described = yield axes
     n_rows, _, total, squares = described[:4]
     means, second = np.split(described[4:] / n_rows, 2)
     variances = second - means**2
-    if (second > FAR * variances).any():
+    if axes.terms.n_questions(AxesOf.name) == 1:
+        if (second > BEYOND * np.maximum(variances, 0.0)).any():
+            raise InputError(
+                "a reduced variable is constant, or far from zero beside its spread: "
+                "agree on an offset for the columns, or leave the model out"
+            )
+    elif (second > FAR * variances).any():
         centred = replace(axes, centre=means)
         moved, second = np.split((yield centred)[4:] / n_rows, 2)
         means, variances = means + moved, second - moved**2
@@ -167,7 +175,8 @@ def _descend(question: NewtonOf, dispersion: float) -> Asking[AdditiveFit]:
     smooth = np.full(splines.n_axes, GRID[GRID.size // 2])
     accepted = np.inf
     before = question.coefficients
-    for number in range(1, MOST_NEWTON + 1):
+    most = question.axes.terms.max_steps or MOST_NEWTON
+    for number in range(1, most + 1):
         sums = question.read((yield question))
         model = LocalModel(sums, question.coefficients, splines, family)
         choosing = number <= N_CHOOSING
@@ -199,11 +208,11 @@ def _descend(question: NewtonOf, dispersion: float) -> Asking[AdditiveFit]:
     from fedsdr.exceptions import ConvergenceWarning
 
     warn_user(
-        f"the model of y did not settle in {MOST_NEWTON} steps: predictions may be "
-        "rough; try fewer directions",
+        f"the model of y did not settle in {most} steps: predictions may be rough; "
+        "allow more steps, or try fewer directions",
         ConvergenceWarning,
     )
-    return _finish(question, sums, smooth, dispersion, MOST_NEWTON)
+    return _finish(question, sums, smooth, dispersion, most)
 
 
 def _shortened(step: Vector, family: Family) -> Vector:

@@ -1,0 +1,67 @@
+"""What the sums for a model of y show, in words and numbers."""
+
+import numpy as np
+
+from fedsdr.questions import AxesOf, NewtonOf
+from fedsdr.summaries.families import Family
+from fedsdr.summaries.newton_parts import SiteDeviation
+from fedsdr.summaries.spline_basis import SplineBasis
+from fedsdr.terms import Terms
+
+
+def model_sums(terms: Terms) -> dict[str, int]:
+    """List the sums of a model.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of a study with a model.
+
+    Returns
+    -------
+    dict of str to int
+        Number of values in each, for 2 directions, or as many as there are.
+    """
+    k = min(2, terms.n_features)
+    axes = AxesOf(terms, np.arange(k), np.ones(k), np.eye(k))
+    splines = SplineBasis(np.zeros(k), np.ones(k))
+    start = np.zeros(splines.n_columns)
+    step = NewtonOf(axes, splines, Family("linear"), SiteDeviation("nothing"), start)
+    return {one.name: one.n_values for one in (axes, step)}
+
+
+def describe_model(terms: Terms) -> list[str]:
+    """Describe in words what the sums of a model show.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of a study with a model.
+
+    Returns
+    -------
+    list of str
+        Descriptions, one line each.
+    """
+    agreed = terms.model
+    if agreed is None:
+        return []
+    asked = (
+        f"for a {agreed.family} model of y, over these sites: once, mean and spread of "
+        "the directions that it chooses and of y; then, for at most "
+        f"{terms.max_steps} steps, loss, gradient and curvature of splines of these "
+        "directions"
+    )
+    grouped = (
+        "in these sums every row is at the mean of a group of at least "
+        f"{agreed.group_rows} rows of its site; knots and steps follow from earlier "
+        "sums, which sites open and compute again: a coordinator can choose the "
+        "directions, once, and nothing else"
+    )
+    lines = [asked, grouped]
+    if agreed.own == "intercepts":
+        lines.append(
+            "how much the intercepts of the sites differ, as one sum of squares; the "
+            "intercept of a site stays there"
+        )
+    return lines
