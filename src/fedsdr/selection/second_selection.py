@@ -6,7 +6,7 @@ carry are regressed on all variables, with one penalty per variable (group lasso
 the same sums; and the set of variables is chosen by a score.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.special import chdtri
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import judge, needed_evidence
 from fedsdr.estimation.directions import leading_directions
+from fedsdr.selection.covariance_factor import inverse_of, solved_with
 from fedsdr.summaries.summary import Summary
 
 Index = NDArray[np.intp]
@@ -47,6 +48,7 @@ class _Regression:
     variances: Vector
     n_rows: int
     n_variables: int
+    known: dict[bytes, Vector] = field(default_factory=dict)
 
     def score(self, variables: Index, charge: float) -> float:
         """Return how badly some variables explain the responses, with a charge each."""
@@ -96,7 +98,7 @@ class _Regression:
 
     def losses(self, variables: Index) -> Vector:
         """Return what each variable explains beside the others, as a chi-square."""
-        inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
+        inverse = inverse_of(self._inside(variables), rcond=1e-15)
         solved = inverse @ self.products[variables]
         losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
         return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
@@ -107,9 +109,8 @@ class _Regression:
 
     def additions(self, variables: Index) -> Vector:
         """Return what each variable explains in addition to some; -1 for these."""
-        inside = self.sigma[np.ix_(variables, variables)]
         across = self.sigma[:, variables]
-        shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
+        shared = solved_with(across[variables], across.T).T
         left = self.products - shared @ self.products[variables]
         room = np.diag(self.sigma) - (shared * across).sum(axis=1)
         gains = (left**2 / self._unexplained(variables)).sum(axis=1)
@@ -122,11 +123,18 @@ class _Regression:
         return np.asarray(self.variances * (1 - self._shares(variables)))
 
     def _shares(self, variables: Index) -> Vector:
-        inside = self.sigma[np.ix_(variables, variables)]
-        wanted = self.products[variables]
-        solved = np.linalg.lstsq(inside, wanted, rcond=1e-10)[0]
-        shares = (wanted * solved).sum(axis=0) / self.variances
-        return np.asarray(np.clip(shares, 0.0, 0.999))
+        # The score, what is weakest and what is strongest beside the same variables.
+        known = self.known.get(variables.tobytes())
+        if known is None:
+            wanted = self.products[variables]
+            solved = solved_with(self._inside(variables), wanted)
+            shares = (wanted * solved).sum(axis=0) / self.variances
+            known = np.minimum(np.maximum(shares, 0.0), 0.999)
+            self.known[variables.tobytes()] = known
+        return known
+
+    def _inside(self, variables: Index) -> Matrix:
+        return self.sigma[variables[:, None], variables]
 
 
 def select_again(
@@ -378,9 +386,8 @@ def regression_on(
     if not kept.any():
         return None
     shares = np.clip(values[: vectors.shape[1]][kept], 1e-3, 0.99)
-    directions = np.zeros((total.n_features, int(kept.sum())))
-    directions[support] = vectors[:, kept]
-    products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
+    moved = total.between[:, support] @ vectors[:, kept]
+    products = moved / (total.n_rows * np.sqrt(shares * (1 - shares)))
     rows = max(total.n_rows - total.n_sites, 1)
     return _Regression(total.sigma, products, 1 / (1 - shares), rows, total.n_variables)
 
