@@ -1,5 +1,6 @@
 """Numbers straight from Arrow files, and sums of them in one pass."""
 
+import os
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from fedsdr.data import open_source, read_rows
 from fedsdr.data.row_reader import RowReader
+from fedsdr.exceptions import InputError
 from fedsdr.method import Method
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries import reading_ahead
@@ -26,6 +28,8 @@ def rows_in_a_file(tmp_path, rng):
     frame["c"] = frame["c"].astype("float32")
     frame["y"] = frame["a"] + rng.normal(size=90)
     pq.write_table(pa.table(frame), tmp_path / "rows.parquet", row_group_size=25)
+    # So that writing it again changes the time, however soon that is.
+    os.utime(tmp_path / "rows.parquet", (0, 0))
     return open_source({"kind": "parquet", "path": "rows.parquet"}, folder=tmp_path)
 
 
@@ -52,8 +56,7 @@ def test_the_first_sums_need_one_pass(source) -> None:
     terms = Method().terms(Variables(NAMES))
     rows = StreamedRows(Counting(source, NAMES, "y", 20), np.random.default_rng(0))
     (found,) = rows.summarize_parts(terms)
-    # The number of columns is read off a first batch.
-    assert sorted(passes) == [1, max(passes)]
+    assert len(passes) == 1
     X, y = (
         np.concatenate(own) for own in zip(*read_rows(source, NAMES, "y"), strict=True)
     )
@@ -94,3 +97,49 @@ def test_errors_while_reading_ahead_are_raised(monkeypatch) -> None:
 
     with pytest.raises(KeyError, match="second"):
         list(read_ahead(broken))
+
+
+@pytest.mark.parametrize("column", ["a", "y"])
+def test_a_file_that_is_written_between_passes_is_an_error(
+    source, tmp_path, column
+) -> None:
+    terms = Method().terms(Variables(NAMES))
+    rows = StreamedRows(RowReader(source, NAMES, "y", 20), np.random.default_rng(0))
+    list(rows.summarize_parts(terms))
+    list(rows.summarize_parts(terms))
+    frame = pd.read_parquet(tmp_path / "rows.parquet")
+    frame.loc[50, column] += 1e-9
+    pq.write_table(pa.table(frame), tmp_path / "rows.parquet", row_group_size=25)
+    with pytest.raises(InputError, match="rows changed"):
+        list(rows.summarize_parts(terms))
+
+
+def test_a_file_that_is_written_while_it_is_read_is_an_error(source, tmp_path) -> None:
+    path = tmp_path / "rows.parquet"
+
+    class Disturbed(RowReader):
+        def __call__(self):
+            yield from RowReader.__call__(self)
+            path.write_bytes(path.read_bytes())
+
+    terms = Method().terms(Variables(NAMES))
+    rows = StreamedRows(Disturbed(source, NAMES, "y", 20), np.random.default_rng(0))
+    with pytest.raises(InputError, match="rows changed"):
+        list(rows.summarize_parts(terms))
+
+
+def test_responses_of_any_type_are_those_of_data_frames(tmp_path, rng) -> None:
+    columns = {
+        "whole": pa.array([1, None, 3] * 5),
+        "small": pa.array([1.5, 2.5, None] * 5, pa.float32()),
+        "text": pa.array(["u", "v", "w"] * 5),
+        "truth": pa.array([True, False, True] * 5),
+        "kinds": pa.array(["u", "v", "u"] * 5).dictionary_encode(),
+    }
+    table = pa.table({"a": rng.normal(size=15), **columns})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    source = open_source({"kind": "parquet", "path": "rows.parquet"}, folder=tmp_path)
+    for name in columns:
+        ((_, found),) = source.number_batches(["a"], name)
+        (frame,) = source.batches([name])
+        pd.testing.assert_series_equal(found, frame[name])

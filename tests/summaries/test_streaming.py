@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
 from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries.blocked import MOST_ROWS
 from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth, weigh
 from fedsdr.summaries.stream import Stream
-from fedsdr.summaries.streaming import Part, reduce_rows, summarize_parts
+from fedsdr.summaries.streaming import (
+    Part,
+    RowMoments,
+    reduce_rows,
+    summarize_parts,
+)
 
 KERNELS = (Smooth(), Slices(size=10), Pairs())
 
@@ -154,6 +160,21 @@ def test_degenerate_parts_keep_their_covariance(rng) -> None:
     assert_same(found, expected)
     with pytest.raises(SiteError, match="constant y"):
         weigh(y, kernel=Smooth(), discrete=False)
+
+
+def test_rows_far_from_those_that_they_are_centred_on_lose_no_digits(rng) -> None:
+    n = 3 * MOST_ROWS
+    # Sorted, far from zero, and all of it in rows that no block begins with.
+    X = np.column_stack([np.sort(rng.normal(size=n)), np.zeros(n), rng.normal(size=n)])
+    X[MOST_ROWS - 1 :: MOST_ROWS, 1] = 1e6
+    X[:, 2] += 1e8
+    found = RowMoments(3)
+    found.add(X, np.zeros(3))
+    exact = X.astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    expected = (exact.T @ exact).astype(np.float64)
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    np.testing.assert_allclose(found.scatter / scale, expected / scale, atol=1e-13)
 
 
 # --- rows that change under our hands -----------------------------------------------

@@ -81,6 +81,18 @@ class ArrowSource:
         """Number of rows, from the files' own records."""
         return int(self._dataset.count_rows())
 
+    def version(self) -> tuple[tuple[int, int, int], ...]:
+        """Return what changes whenever one of the files is written or replaced.
+
+        Returns
+        -------
+        tuple
+            Number, size and time of the last change of every file.
+        """
+        with self._complaining():
+            found = [path.stat() for path in self.paths]
+        return tuple((own.st_ino, own.st_size, own.st_mtime_ns) for own in found)
+
     def batches(
         self, columns: Sequence[str], size: int = BATCH_ROWS
     ) -> Iterator[pd.DataFrame]:
@@ -139,7 +151,7 @@ class ArrowSource:
                 for place in range(len(columns)):
                     column = batch.column(place)
                     matrix[:, place] = column.to_numpy(zero_copy_only=False)
-                yield matrix, to_frame(batch.select([target]))[target]
+                yield matrix, _series_of(batch, target)
 
     @contextmanager
     def _complaining(self) -> Iterator[None]:
@@ -195,6 +207,14 @@ def to_frame(batch: pa.RecordBatch) -> pd.DataFrame:
         The same columns: what pandas stored as an index is one of them.
     """
     return batch.to_pandas(ignore_metadata=True)
+
+
+def _series_of(batch: pa.RecordBatch, name: str) -> pd.Series:
+    """Return one column; numbers without a data frame, which takes longer to make."""
+    column = batch.column(name)
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return pd.Series(column.to_numpy(zero_copy_only=False), name=name)
+    return to_frame(batch.select([name]))[name]
 
 
 def _is_parquet(path: Path) -> bool:

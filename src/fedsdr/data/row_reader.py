@@ -45,6 +45,16 @@ class RowReader:
         """Function that reads the responses alone; None if that needs all columns."""
         return self._responses if hasattr(self.source, "number_batches") else None
 
+    @property
+    def version(self) -> Callable[[], object] | None:
+        """Function that says whether files were written; None if that is not known."""
+        return getattr(self.source, "version", None)
+
+    @property
+    def n_features(self) -> int:
+        """Number of covariates."""
+        return len(self.columns)
+
     def __call__(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         """Read all rows, starting with the first one.
 

@@ -84,8 +84,15 @@ class StreamedRows(Rows):
         self._seed = int(self.generator.integers(2**63))
 
     def _make_stream(self) -> Stream:
-        responses = getattr(self.read, "responses", None)
-        return Stream(self.read, responses, ahead=self.memory >= MEMORY)
+        known = {
+            name: getattr(self.read, own, None)
+            for name, own in (
+                ("responses", "responses"),
+                ("version", "version"),
+                ("width", "n_features"),
+            )
+        }
+        return Stream(self.read, ahead=self.memory >= MEMORY, **known)
 
     @property
     def n_rows(self) -> int:

@@ -62,27 +62,40 @@ class Stream:
     ahead : bool, default=False
         Whether to read the next batch while sums of this one are formed, if there are
         two threads; one more batch is then held.
+    version : callable without parameters, optional
+        Function whose value changes whenever the rows do, such as the time at which a
+        file was last written to.
+    width : int, optional
+        Number of columns, if it is known before a row is read.
 
     Notes
     -----
     The responses are kept in memory, and two numbers per batch. The second number is a
     checksum: if a database is written to between two passes, the sums would mix rows of
-    two data sets. The checksum detects accidental changes, not those by an attacker who
-    can write to the site's database.
+    two data sets. With `version`, that is compared instead, before and after every
+    pass, since a checksum takes a tenth of the time of all sums. Both detect accidental
+    changes, not those by an attacker who can write to the site's data.
     """
 
     read: Reader
     responses: Responses | None = None
     ahead: bool = False
+    version: Callable[[], object] | None = None
+    width: int | None = None
     _powers: Powers | None = field(default=None, init=False)
     _spread: ColumnSpread | None = field(default=None, init=False)
     _measuring: bool = field(default=False, init=False)
     _gaps: tuple[Sequence[int], Matrix] | None = field(default=None, init=False)
     _scores: NormalScores | None = field(default=None, init=False)
     _prints: list[tuple[int, int]] | None = field(default=None, init=False)
+    _version: object = field(default=None, init=False)
     _scanned: Scan | None = field(default=None, init=False)
     _ahead: NDArray[Any] | None = field(default=None, init=False)
     _reached: Matrix = field(default_factory=lambda: np.zeros(1), init=False)
+
+    def __post_init__(self) -> None:
+        if self.version is not None:
+            self._version = self.version()
 
     @property
     def n_rows(self) -> int:
@@ -94,6 +107,8 @@ class Stream:
         """Number of columns."""
         if self._scanned is not None:
             return len(self._scanned.origin)
+        if self.width is not None:
+            return self.width
         for X, _ in self.read():
             return X.shape[1]
         raise InputError(_NO_ROWS)
@@ -104,6 +119,7 @@ class Stream:
         if self._scanned is not None or self.responses is None:
             return self._scan().y
         if self._ahead is None:
+            self._require_version()
             found = [y.copy() for y in self.responses()]
             if not found:
                 raise InputError(_NO_ROWS)
@@ -314,6 +330,7 @@ class Stream:
     def _batches(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         """Read the rows, and raise an error if they changed since the first pass."""
         prints: list[tuple[int, int]] = []
+        self._require_version()
         read = read_ahead(self._printed) if self.ahead else self._printed()
         for X, y, own in read:
             prints.append(own)
@@ -325,12 +342,19 @@ class Stream:
             yield X, y
         if self._prints is not None and len(prints) < len(self._prints):
             raise InputError(_CHANGED)
+        self._require_version()
         self._prints = prints
+
+    def _require_version(self) -> None:
+        """Raise an error if the source was written to since this stream was made."""
+        if self.version is not None and self.version() != self._version:
+            raise InputError(_CHANGED)
 
     def _printed(self) -> Iterator[tuple[Matrix, NDArray[Any], tuple[int, int]]]:
         for X, y in self.read():
             if len(X):
-                yield X, y, (len(X), _checksum(X, y))
+                known = self.version is not None
+                yield X, y, (len(X), 0 if known else _checksum(X, y))
 
 
 _NO_ROWS = "there are no rows to sum"

@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.summaries.blocked import RowFunctions, column_means, sum_rows
+from fedsdr.summaries.blocked import (
+    RowFunctions,
+    column_means,
+    near_means,
+    sum_rows,
+)
 from fedsdr.summaries.groups import GroupJob, between_groups, within_groups
 from fedsdr.summaries.kernels import gram, pair_squares
 from fedsdr.summaries.rank_functions import (
@@ -94,7 +99,7 @@ class RowMoments:
         products : list of ndarray
             Products of the functions with rows about that row.
         """
-        centre = column_means(rows)
+        centre = near_means(rows)
         sums = reduce(add, sum_rows(rows, centre, functions))
         # The difference of two numbers of one size has no rounding error to speak of.
         step = centre - origin
