@@ -230,6 +230,9 @@ class Result:
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
             rows = np.asarray(X, dtype=np.float64)
+            if np.ma.isMaskedArray(X):
+                # What is masked is missing, whatever stands there.
+                rows = np.where(np.ma.getmaskarray(X), np.nan, rows)
             width = len(self.feature_names)
             if rows.ndim != 2 or rows.shape[1] != width:
                 raise InputError(
@@ -504,18 +507,24 @@ class Result:
             `weak` and no `at_limit`, which are then False, and no `stand_ins`, which
             are then empty.
         """
-        text = str(source)
+        text, where = str(source), ""
         if isinstance(source, Path) or not text.lstrip().startswith("{"):
+            where = f"{source} is "
             try:
                 text = Path(source).read_text(encoding="utf-8")
             except OSError as error:
                 raise InputError(f"cannot read {source}: {error.strerror}") from error
+            except UnicodeDecodeError:
+                problem = "not a fedsdr result: not UTF-8 text"
+                raise InputError(f"{where}{problem}") from None
         try:
             fields = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"not a fedsdr result: {error}") from error
+        except (json.JSONDecodeError, RecursionError):
+            raise InputError(f"{where}not a fedsdr result: not valid JSON") from None
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
-            raise InputError(f"not a fedsdr result of format {FORMAT}")
+            model = isinstance(fields, dict) and "coefficients" in fields
+            hint = ": it is a model, which 'fedsdr predict' reads" if model else ""
+            raise InputError(f"{where}not a fedsdr result of format {FORMAT}{hint}")
         known = {
             one.name: one.default is MISSING and one.default_factory is MISSING
             for one in fields_of(cls)

@@ -52,7 +52,11 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
-    assert "a.pub is the file of the public key" in outcome.stderr
+    assert "a.key exists; a key is never overwritten" in outcome.stderr
+    (tmp_path / "a.key").rename(tmp_path / "kept")
+    outcome = run("keygen", "--out", "a.key")
+    assert "a.pub exists; a key is never overwritten" in outcome.stderr
+    (tmp_path / "kept").rename(tmp_path / "a.key")
     (tmp_path / "a.pub").unlink()
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
