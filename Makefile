@@ -21,7 +21,7 @@ NODE_WORKERS ?= $(CORES)
 .PHONY: help demo test test-fast test-slow test-random test-fuzz test-mutants test-chaos test-e2e check \
 	bench bench-peers bench-protocols bench-secure-sum bench-summaries bench-federation bench-warm bench-scale \
 	bench-columns bench-wide-federation bench-fits bench-growth bench-prediction \
-	bench-privacy designs alarms calibration cells dist docs walk reproduce clean
+	bench-privacy designs alarms calibration intervals cells dist docs walk reproduce clean
 
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -123,8 +123,11 @@ bench-growth: $(VENV)/.dev ## times against rivals as data grow, with exponents
 designs: $(VENV)/.dev ## fit every method to hard designs, ARGS="--runs 5 --jobs 2"
 	$(BIN)/python -m benchmarks.designs $(ARGS)
 
-calibration: $(VENV)/.dev ## tests, false discoveries, power, intervals and their cost
+calibration: $(VENV)/.dev ## tests, false discoveries and power
 	$(BIN)/python -m benchmarks.calibration $(ARGS)
+
+intervals: $(VENV)/.dev ## coverage of intervals in the paper's settings, and the cost of tests
+	$(BIN)/python -m benchmarks.intervals $(ARGS)
 
 alarms: $(VENV)/.dev ## how often each warning is raised, rightly and falsely
 	$(BIN)/python -m benchmarks.alarms $(ARGS)

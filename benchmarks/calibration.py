@@ -1,4 +1,4 @@
-"""Measure tests, false discovery rates, power, intervals and their cost.
+"""Measure tests, false discovery rates and power.
 
 Run with ``make calibration`` or ``python -m benchmarks.calibration``. Every fit is
 recorded as soon as it is done; a second call continues where the first one stopped, and
@@ -10,20 +10,16 @@ import shlex
 import sys
 import warnings
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.calibration_designs import TEST_DESIGNS, Array, TestDesign
+from benchmarks.calibration_designs import TEST_DESIGNS, TestDesign
 from benchmarks.calibration_page import write_page
 from benchmarks.calibration_rivals import knockoffs, lasso_splitting
 from benchmarks.half_tests import run_half_tests, select_by_mirrors
 from benchmarks.ledger import Ledger, Row
-from fedsdr import FedSSIR
 from fedsdr.inference.variable_tests import combine, mean_tested, q_values
-from fedsdr.result import Result
-from fedsdr.simulate import Simulation, make_setting
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -32,9 +28,6 @@ FIRST_SEED = 2_700_000
 
 LEVEL = 0.1
 LEVELS = {"5": 0.05, "1": 0.01, "01": 0.001}
-SETTINGS = range(1, 7)
-#: Runs of a setting for each run of a design.
-SETTING_RUNS = 4
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,20 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
     ledger = Ledger(
         options.out / "calibration.csv",
         fresh=options.fresh,
-        key=("part", "design", "seed"),
+        key=("design", "seed"),
         source="src/fedsdr",
     )
     for seed in range(options.seed, options.seed + options.runs):
         for name, design in TEST_DESIGNS.items():
-            if options.only in f"tests {name}":
-                key: Row = {"part": "tests", "design": name, "seed": seed}
+            if options.only in name:
+                key: Row = {"design": name, "seed": seed}
                 ledger.measure(key, lambda one=design, at=seed: test_once(one, at))
-        for setting in SETTINGS:
-            for run in range(SETTING_RUNS):
-                own = SETTING_RUNS * (seed - options.seed) + options.seed + run
-                if options.only in f"intervals setting {setting}":
-                    key = {"part": "intervals", "design": setting, "seed": own}
-                    ledger.measure(key, lambda k=setting, at=own: cover_once(k, at))
     command = shlex.join(["python", "-m", "benchmarks.calibration", *words])
     page = write_page(ledger.rows, command)
     (options.out / "calibration.md").write_text(page)
@@ -120,80 +107,6 @@ def test_once(design: TestDesign, seed: int) -> Row:
             float(chosen[sample.true].mean()) if sample.true.size else 0.0
         )
     return row
-
-
-def cover_once(setting: int, seed: int) -> Row:
-    """Fit one of the paper's settings, and count intervals that cover the truth.
-
-    Parameters
-    ----------
-    setting : int
-        Number of the setting.
-    seed : int
-        Seed.
-
-    Returns
-    -------
-    dict
-        "covered" of "intervals" loadings of selected true variables, "k", how many
-        true variables were "missed", and seconds of the processor "with" and "without"
-        tests.
-    """
-    data = make_setting(setting, n_per_site=200, random_state=seed)
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        start = process_time()
-        FedSSIR(random_state=seed).fit(data.X, data.y, sites=data.sites)
-        between = process_time()
-        fit = FedSSIR(random_state=seed, select="tested").fit(
-            data.X, data.y, sites=data.sites
-        )
-        end = process_time()
-    covered = covers(fit.result_, data)
-    return {
-        "covered": int(covered.sum()),
-        "intervals": covered.size,
-        "k": fit.n_directions_,
-        "missed": int((data.support & ~fit.support_).sum()),
-        "without": between - start,
-        "with": end - between,
-    }
-
-
-def covers(result: Result, data: Simulation) -> Array:
-    """Say which intervals cover the loadings of the nearest true direction.
-
-    Parameters
-    ----------
-    result : Result
-        Result with standard errors.
-    data : Simulation
-        Rows and true directions.
-
-    Returns
-    -------
-    ndarray of bool
-        For the selected true variables and all directions. The truth is the point of
-        the true subspace that is nearest to the estimate, by covariance.
-    """
-    sure = result.certainty
-    assert sure is not None
-    rows = np.flatnonzero(result.support | data.support)
-    X = np.concatenate(
-        [
-            data.X[data.sites == one] - data.X[data.sites == one].mean(axis=0)
-            for one in np.unique(data.sites)
-        ]
-    )
-    X = X[:, rows] / result.scale[rows]
-    sigma = X.T @ X / len(X)
-    truth = (data.B * result.scale[:, None])[rows]
-    nearest = truth @ np.linalg.solve(
-        truth.T @ sigma @ truth, truth.T @ sigma @ sure.loadings[rows]
-    )
-    low, high = sure.interval()
-    inside = (low[rows] <= nearest) & (nearest <= high[rows])
-    return np.asarray(inside[(result.support & data.support)[rows]].ravel())
 
 
 def _parser() -> argparse.ArgumentParser:

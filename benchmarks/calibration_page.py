@@ -1,4 +1,4 @@
-"""The page of calibration: rejection rates, discoveries, power, coverage and cost."""
+"""The page of calibration: rejection rates, discoveries and power."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,6 @@ from benchmarks.ledger import Row
 #: Largest rejection rates of noise variables, and false discoveries, in percent.
 BOUNDS = {"5": 6.0, "1": 1.5, "01": 0.3}
 MOST_FALSE = 11.0
-#: Coverage that is asked for, in percent, and the factor of time.
-COVERAGE = (93.0, 97.0)
-MOST_TIME = 2.0
 #: Beside our tests, in this order.
 RIVALS = "mirror | lasso | knockoffs"
 
@@ -31,17 +28,15 @@ def write_page(rows: Iterable[Row], command: str) -> str:
     str
         Markdown.
     """
-    every = list(rows)
-    tests = [row for row in every if row["part"] == "tests"]
-    fits = [row for row in every if row["part"] == "intervals"]
-    if not every:
+    tests = list(rows)
+    if not tests:
         return "# Calibration\n\nNothing has been measured.\n"
-    commit, day = every[0]["commit"], max(str(row["date"]) for row in every)
+    commit, day = tests[0]["commit"], max(str(row["date"]) for row in tests)
     return "\n".join(
         [
-            "# Calibration of tests and intervals",
+            "# Calibration of tests",
             "",
-            f"{len(tests)} samples with tests and {len(fits)} pairs of fits.",
+            f"{len(tests)} samples; intervals are on [a page of theirs](intervals.md).",
             f"Command: `{command}`. Commit: {commit}. Date: {day}.",
             "",
             "Designs are named by rows, columns, sites, x and y; see",
@@ -57,7 +52,7 @@ def write_page(rows: Iterable[Row], command: str) -> str:
             "",
             "| design | samples | 5 % | 1 % | 0.1 % | single 5 % | 1 % | 0.1 % |",
             "|---|---|---|---|---|---|---|---|",
-            *(_rates(name, own) for name, own in _groups(tests)),
+            *(_rates(name, own) for name, own in groups_of(tests)),
             "",
             "## At a false discovery rate of 10 %",
             "",
@@ -70,45 +65,86 @@ def write_page(rows: Iterable[Row], command: str) -> str:
             "",
             f"| design | FDR | {RIVALS} | power | {RIVALS} |",
             "|---|---|---|---|---|---|---|---|---|",
-            *(_discoveries(name, own) for name, own in _groups(tests)),
-            "",
-            "## Intervals and cost",
-            "",
-            "The paper's settings with 10 sites of 200 rows and 150 variables: 95 %",
-            "intervals for the loadings of selected true variables, against the",
-            "nearest point of the true subspace (bound 93 to 97 %), also for the fits",
-            "alone that missed no true variable; and processor time of a fit with",
-            "tests relative to one without (bound 2).",
-            "",
-            "| setting | fits | coverage | nothing missed | missed | time |",
-            "|---|---|---|---|---|---|",
-            *(_coverage(name, own) for name, own in _groups(fits)),
+            *(_discoveries(name, own) for name, own in groups_of(tests)),
             "",
         ]
     )
 
 
-def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+def groups_of(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+    """Divide rows by their design.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of a ledger.
+
+    Returns
+    -------
+    list of (str, list of dict)
+        Designs in the order of their first rows, with their rows.
+    """
     names = list(dict.fromkeys(str(row["design"]) for row in rows))
     return [
         (name, [row for row in rows if str(row["design"]) == name]) for name in names
     ]
 
 
-def _numbers(rows: list[Row], name: str) -> np.ndarray:
+def numbers_of(rows: list[Row], name: str) -> np.ndarray:
+    """Return the numbers of one column.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of a ledger.
+    name : str
+        Name of the column.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Numbers.
+    """
     return np.array([float(str(row[name])) for row in rows])
 
 
-def _share(rows: list[Row], part: str, whole: str) -> tuple[float, float]:
-    """Return a ratio of sums in percent, with its standard error over samples."""
-    above, below = _numbers(rows, part), _numbers(rows, whole)
+def share_of(rows: list[Row], part: str, whole: str) -> tuple[float, float]:
+    """Return a ratio of sums in percent, with its standard error over samples.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of a ledger.
+    part, whole : str
+        Names of the columns.
+
+    Returns
+    -------
+    share, error : float
+        Ratio and standard error.
+    """
+    above, below = numbers_of(rows, part), numbers_of(rows, whole)
     rate = above.sum() / max(below.sum(), 1.0)
     left = above - rate * below
     error = np.sqrt((left**2).sum()) / max(below.sum(), 1.0)
     return 100 * float(rate), 100 * float(error)
 
 
-def _said(value: float, error: float, most: float, least: float = -np.inf) -> str:
+def said(value: float, error: float, most: float, least: float = -np.inf) -> str:
+    """Write a percentage, with asterisks if it is beyond its bounds.
+
+    Parameters
+    ----------
+    value, error : float
+        Percentage and standard error.
+    most, least : float
+        Bounds.
+
+    Returns
+    -------
+    str
+        Such as "5.3* +- 0.4".
+    """
     beyond = max(value - most, least - value)
     mark = "" if beyond <= 0 else "*" if beyond <= 2 * error else "**"
     digits = 1 if value >= 1 else 2
@@ -117,7 +153,7 @@ def _said(value: float, error: float, most: float, least: float = -np.inf) -> st
 
 def _rates(name: str, rows: list[Row]) -> str:
     cells = [
-        _said(*_share(rows, f"{kind}{word}", whole), BOUNDS[word])
+        said(*share_of(rows, f"{kind}{word}", whole), BOUNDS[word])
         for kind, whole in (("c", "null"), ("t", "tested"))
         for word in BOUNDS
     ]
@@ -125,28 +161,14 @@ def _rates(name: str, rows: list[Row]) -> str:
 
 
 def _mean(rows: list[Row], name: str) -> tuple[float, float]:
-    values = 100 * _numbers(rows, name)
+    values = 100 * numbers_of(rows, name)
     return float(values.mean()), float(values.std() / np.sqrt(len(values)))
 
 
 def _discoveries(name: str, rows: list[Row]) -> str:
     kinds = ("", "mirror_", "lasso_", "knockoffs_")
-    false = [_said(*_mean(rows, f"{kind}fdp"), MOST_FALSE) for kind in kinds]
-    power = [_said(*_mean(rows, f"{kind}power"), np.inf) for kind in kinds]
+    false = [said(*_mean(rows, f"{kind}fdp"), MOST_FALSE) for kind in kinds]
+    power = [said(*_mean(rows, f"{kind}power"), np.inf) for kind in kinds]
     if name.endswith("noise"):
         power = ["-"] * len(kinds)
     return f"| {name} | {' | '.join([*false, *power])} |"
-
-
-def _coverage(name: str, rows: list[Row]) -> str:
-    low, high = COVERAGE
-    whole = [row for row in rows if float(str(row["missed"])) == 0]
-    cells = [
-        _said(*_share(some, "covered", "intervals"), high, low) if some else "-"
-        for some in (rows, whole)
-    ]
-    time = np.median(_numbers(rows, "with") / _numbers(rows, "without"))
-    late = "" if time <= MOST_TIME else "*"
-    missed = 100 * (len(rows) - len(whole)) / len(rows)
-    cells += [f"{missed:.0f} %", f"{time:.2f}{late}"]
-    return f"| {name} | {len(rows)} | {' | '.join(cells)} |"

@@ -19,8 +19,8 @@ from fedsdr import FedSSIR
 
 RESULTS = Path(__file__).parent / "results"
 
-#: Seeds below were used to choose the test.
-FIRST_SEED = 2_500_000
+#: Seeds from 2,500,000 on were looked at while the test was made; none from here on.
+FIRST_SEED = 2_950_000
 
 #: Rates that are asked for, and the level.
 MOST_FALSE, FEWEST_FOUND, LEVEL = 0.05, 0.90, 0.05

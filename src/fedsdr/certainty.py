@@ -1,12 +1,13 @@
 """How sure a result is of its variables, its directions and their number."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.exceptions import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,11 @@ class Certainty:
         square.
     n_halves : int
         Number of halves.
+    half_errors : ndarray of shape (n_features, n_directions)
+        Standard errors of the loadings from differences between complementary halves
+        (jackknife); without columns if they are not known.
+    half_angles : ndarray of shape (n_directions,)
+        Angles in degrees from the same differences.
     sites : tuple of (str, int)
         How many sites do not agree with the result, by what they notice: "units",
         "silent" or "outside"; empty if they were not asked.
@@ -49,14 +55,23 @@ class Certainty:
     angles: Vector = field(default_factory=lambda: np.zeros(0))
     n_halves: int = 0
     sites: tuple[tuple[str, int], ...] = ()
+    half_errors: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    half_angles: Vector = field(default_factory=lambda: np.zeros(0))
 
-    def interval(self, level: float = 0.95) -> tuple[Matrix, Matrix]:
+    def interval(
+        self, level: float = 0.95, by: Literal["curvature", "halves"] = "curvature"
+    ) -> tuple[Matrix, Matrix]:
         """Return confidence intervals of the loadings.
 
         Parameters
         ----------
         level : float, default=0.95
             Probability that an interval covers the loading of the true direction.
+        by : {"curvature", "halves"}, default="curvature"
+            What errors come from: the curvature of the fit, with a normal law; or
+            differences between complementary halves (jackknife), with a t distribution
+            that has as many degrees of freedom as there are splits. The latter assume
+            less, and respect subjects with several rows; they are wider.
 
         Returns
         -------
@@ -65,7 +80,18 @@ class Certainty:
         high : ndarray of shape (n_features, n_directions)
             Upper ends.
         """
+        if by not in ("curvature", "halves"):
+            raise InputError(f"by must be 'curvature' or 'halves', got {by!r}")
         reach = float(ndtri(0.5 + level / 2)) * self.errors
+        if by == "halves":
+            if self.half_errors.shape != self.errors.shape:
+                raise InputError(
+                    "this result has no errors from halves of the rows: fit again with "
+                    "select='tested', or use by='curvature'"
+                )
+            reach = float(stdtrit(self.n_halves // 2, 0.5 + level / 2)) * (
+                self.half_errors
+            )
         return self.loadings - reach, self.loadings + reach
 
     @classmethod
@@ -88,6 +114,10 @@ class Certainty:
         shape = (n_features, found["angles"].size)
         for name in ("loadings", "errors"):
             found[name] = np.array(fields[name], dtype=float).reshape(shape)
+        # Results of earlier versions do not have these.
+        if np.size(fields.get("half_angles", ())):
+            found["half_errors"] = np.array(fields["half_errors"], dtype=float)
+            found["half_angles"] = np.array(fields["half_angles"], dtype=float)
         dimensions = tuple((int(k), float(share)) for k, share in fields["dimensions"])
         return cls(
             **found,

@@ -5,7 +5,7 @@ from dataclasses import MISSING, asdict, dataclass, field
 from dataclasses import fields as fields_of
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,9 @@ NOTHING = "no direction was found: even the first cannot be distinguished from n
 
 #: What is said if a rule accepted the largest dimension that it considered.
 AT_LIMIT = "all directions that were considered were accepted: raise max_directions"
+
+#: What is said if intervals come from halves of the rows.
+BY_HALVES = "[0.025 0.975], degrees: from differences between halves (jackknife)."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,8 +350,15 @@ class Result:
             for name, others in self.stand_ins.items()
         ]
 
-    def summary(self) -> FitSummary:
+    def summary(
+        self, intervals: Literal["curvature", "halves"] = "curvature"
+    ) -> FitSummary:
         """Return tables of variables, directions and facts, which print as text.
+
+        Parameters
+        ----------
+        intervals : {"curvature", "halves"}, default="curvature"
+            What intervals and angles come from, see `Certainty.interval`.
 
         Returns
         -------
@@ -370,13 +380,14 @@ class Result:
                 "direction": i + 1,
                 "loading": float(loadings[j, i]),
                 "coefficient": float((loadings / units)[j, i]),
-                **self._tests_of(int(j), i),
+                **self._tests_of(int(j), i, intervals),
             }
             for i in range(k)
             for j in chosen
         ]
-        known = self.certainty is not None and self.certainty.angles.size == k
-        angles = self.certainty.angles if known and self.certainty else np.zeros(0)
+        angles, sure = np.zeros(0), self.certainty
+        if sure is not None and sure.angles.size == k:
+            angles = sure.angles if intervals == "curvature" else sure.half_angles
         directions = [
             {"direction": i + 1, "share": float(self.eigenvalues[i])}
             | ({"angle": float(angles[i])} if angles.size else {})
@@ -387,15 +398,17 @@ class Result:
             tuple(self._facts()),
             tuple(rows),
             tuple(directions),
-            tuple(self._notes()),
+            (*self._notes(), *([BY_HALVES] if intervals == "halves" else [])),
         )
 
-    def _tests_of(self, variable: int, direction: int) -> dict[str, float]:
+    def _tests_of(
+        self, variable: int, direction: int, by: Literal["curvature", "halves"]
+    ) -> dict[str, float]:
         """Return what is known about one loading."""
         sure = self.certainty
         if sure is None or not sure.angles.size:
             return {}
-        low, high = sure.interval()
+        low, high = sure.interval(by=by)
         return {
             "low": float(low[variable, direction]),
             "high": float(high[variable, direction]),

@@ -33,6 +33,7 @@ from fedsdr.exceptions import (
 from fedsdr.inference import (
     describe_certainty,
     examine_variables,
+    jackknife,
     largest_dimension,
     select_by_tests,
 )
@@ -192,7 +193,8 @@ def _stages(
         found = replace(found, at_limit=True)
     result = report(gathered, method, selection, found)
     if certainty is not None:
-        sure = describe_certainty(certainty, found, gathered.frame)
+        by_halves = jackknife(gathered.evidence, selection.own, found)
+        sure = describe_certainty(certainty, found, gathered.frame, by_halves)
         result = replace(result, certainty=sure)
     if afterwards is not None:
         result = yield from afterwards(gathered, result)

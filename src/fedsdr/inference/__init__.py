@@ -1,5 +1,6 @@
 """How sure a fit is: tests after splitting, frequencies, false discoveries."""
 
+from fedsdr.inference.half_jackknife import jackknife
 from fedsdr.inference.split_testing import (
     describe_certainty,
     examine_variables,
@@ -10,6 +11,7 @@ from fedsdr.inference.split_testing import (
 __all__ = [
     "describe_certainty",
     "examine_variables",
+    "jackknife",
     "largest_dimension",
     "select_by_tests",
 ]

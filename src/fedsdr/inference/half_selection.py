@@ -7,6 +7,7 @@ import numpy as np
 from fedsdr.arrays import Matrix
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.questions import Index
+from fedsdr.selection.covariance_factor import inverse_of
 from fedsdr.selection.quick_selection import further_variables, select_quickly
 from fedsdr.summaries.cross_fit import HalfTest
 from fedsdr.summaries.summary import Summary
@@ -111,7 +112,7 @@ def plan_test(
         noise = apart.noise_floor * found.n_directions
         own = max(1.0 - noise / explained, 0.0) if explained > 0.0 else 0.0
     scatter = other.scatter[np.ix_(found.tested, found.tested)]
-    inverse = np.linalg.pinv(scatter, rcond=1e-10, hermitian=True)
+    inverse = inverse_of(scatter, rcond=1e-10)
     return HalfTest(
         half=number,
         columns=np.asarray(found.tested, dtype=np.int64),
@@ -132,7 +133,7 @@ def _slopes(part: Summary, basis: Matrix) -> Matrix:
     few variables; with slopes of these alone, what the others explain would be noise
     of the tests.
     """
-    inverse = np.linalg.pinv(part.sigma, rcond=1e-10, hermitian=True)
+    inverse = inverse_of(part.sigma, rcond=1e-10)
     moved = part.kernel @ basis
     slopes = inverse @ moved
     room = part.n_rows - part.n_sites

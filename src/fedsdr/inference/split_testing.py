@@ -178,7 +178,10 @@ def select_by_tests(
 
 
 def describe_certainty(
-    certainty: Certainty, found: Estimate, frame: ColumnFrame
+    certainty: Certainty,
+    found: Estimate,
+    frame: ColumnFrame,
+    by_halves: tuple[Matrix, Vector],
 ) -> Certainty:
     """Write what is known about usable variables as facts about all columns.
 
@@ -190,6 +193,8 @@ def describe_certainty(
         Directions on the common scale.
     frame : ColumnFrame
         Which columns are usable.
+    by_halves : tuple of ndarray
+        Errors and angles of `jackknife`.
 
     Returns
     -------
@@ -217,5 +222,7 @@ def describe_certainty(
         loadings=on_all(loadings, 0.0),
         errors=on_all(errors, 0.0),
         angles=np.degrees(found.angles) if known else np.zeros(0),
+        half_errors=on_all(by_halves[0][:, :k], 0.0),
+        half_angles=np.degrees(by_halves[1][:k]),
         sites=found.disagreeing,
     )

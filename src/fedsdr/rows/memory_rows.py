@@ -40,6 +40,7 @@ from fedsdr.summaries.dense_blocks import (
     row_block,
     tile_columns,
 )
+from fedsdr.summaries.half_summaries import summarize_halves
 from fedsdr.summaries.rank_functions import plain_response
 from fedsdr.summaries.slicing import Weights, weigh
 from fedsdr.summaries.summary import centre
@@ -568,17 +569,24 @@ class MemoryRows(Rows):
 
     def _summarize_halves(self, terms: Terms) -> Iterator[Summary]:
         """Summarise halves of the rows, with two classes as numbers in their order."""
+        halves = self.halves(terms)
         y, discrete = self.tested_responses(terms)
-        for kept in self.halves(terms):
-            part = {
-                **self._kept(terms, kept),
-                "y": y[kept],
-                "response": "classes" if discrete else "ordered",
-            }
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SiteWarning)
-                found = summarize(**part)
-            yield found
+        kernel, how = terms.kernel, "classes" if discrete else "ordered"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SiteWarning)
+            weights = [
+                weigh(y[kept], kernel=kernel, discrete=discrete, on_degenerate="zero")
+                for kept in halves
+            ]
+            if halves and all(one.form == "functions" for one in weights):
+                found = summarize_halves(by_rows(self.X), y, halves, weights)
+            else:
+                parts = [
+                    {**self._kept(terms, kept), "y": y[kept], "response": how}
+                    for kept in halves
+                ]
+                found = [summarize(**part) for part in parts]
+        yield from found
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

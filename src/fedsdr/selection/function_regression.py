@@ -5,7 +5,7 @@ group penalty, they say which variables belong to the directions; sets of variab
 compared by a score with a charge for each variable.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.directions import leading_directions
+from fedsdr.selection.covariance_factor import inverse_of, solved_with
 from fedsdr.summaries.summary import Summary
 
 Index = NDArray[np.intp]
@@ -45,6 +46,8 @@ class FunctionRegression:
         Number of rows N.
     n_variables : int
         Number of variables that were searched, at least d.
+    known : dict of bytes to ndarray, optional
+        Shares of the responses that variables explain, once they were computed.
     """
 
     sigma: Matrix
@@ -52,6 +55,7 @@ class FunctionRegression:
     variances: Vector
     n_rows: int
     n_variables: int
+    known: dict[bytes, Vector] = field(default_factory=dict)
 
     def score(self, variables: Index, charge: float) -> float:
         """Return how badly some variables explain the responses, with a charge each.
@@ -147,7 +151,7 @@ class FunctionRegression:
         ndarray of float
             For each of these, a chi-square with K degrees of freedom if it is noise.
         """
-        inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
+        inverse = inverse_of(self._inside(variables), rcond=1e-15)
         solved = inverse @ self.products[variables]
         losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
         return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
@@ -180,9 +184,8 @@ class FunctionRegression:
         ndarray of shape (d,)
             Shares of the noise; -1 for the given variables.
         """
-        inside = self.sigma[np.ix_(variables, variables)]
         across = self.sigma[:, variables]
-        shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
+        shared = solved_with(across[variables], across.T).T
         left = self.products - shared @ self.products[variables]
         room = np.diag(self.sigma) - (shared * across).sum(axis=1)
         gains = (left**2 / self._unexplained(variables)).sum(axis=1)
@@ -195,11 +198,18 @@ class FunctionRegression:
         return np.asarray(self.variances * (1 - self._shares(variables)))
 
     def _shares(self, variables: Index) -> Vector:
-        inside = self.sigma[np.ix_(variables, variables)]
-        wanted = self.products[variables]
-        solved = np.linalg.lstsq(inside, wanted, rcond=1e-10)[0]
-        shares = (wanted * solved).sum(axis=0) / self.variances
-        return np.asarray(np.clip(shares, 0.0, 0.999))
+        # The score, what is weakest and what is strongest beside the same variables.
+        found = self.known.get(variables.tobytes())
+        if found is None:
+            wanted = self.products[variables]
+            solved = solved_with(self._inside(variables), wanted)
+            shares = (wanted * solved).sum(axis=0) / self.variances
+            found = np.minimum(np.maximum(shares, 0.0), 0.999)
+            self.known[variables.tobytes()] = found
+        return found
+
+    def _inside(self, variables: Index) -> Matrix:
+        return self.sigma[variables[:, None], variables]
 
 
 def regression_on(
@@ -237,9 +247,8 @@ def regression_on(
     if not kept.any():
         return None
     shares = np.clip(values[: vectors.shape[1]][kept], 1e-3, 0.99)
-    directions = np.zeros((total.n_features, int(kept.sum())))
-    directions[support] = vectors[:, kept]
-    products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
+    moved = total.between[:, support] @ vectors[:, kept]
+    products = moved / (total.n_rows * np.sqrt(shares * (1 - shares)))
     rows = max(total.n_rows - total.n_sites, 1)
     return FunctionRegression(
         total.sigma, products, 1 / (1 - shares), rows, total.n_variables

@@ -112,22 +112,24 @@ def cross_fit(
     n_learning, n_testing = int(learning.sum()), int(testing.sum())
     if min(_n_units(learning, subjects), _n_units(testing, subjects)) < FEWEST:
         return nothing
-    sums = np.zeros((2, test.columns.size))
-    moved: Matrix | float = 0.0
-    start = 0
+    k, start = test.basis.shape[1], 0
+    level, total = np.zeros(functions.shape[1]), np.zeros(test.columns.size)
+    reduced, moved = np.zeros(k), np.zeros((functions.shape[1], k))
     for rows in batches():
         x, place = rows[:, test.columns], slice(start, start + len(rows))
         start += len(rows)
-        own = x[learning[place]]
-        sums += [own.sum(axis=0), x[testing[place]].sum(axis=0)]
-        moved = moved + functions[place][learning[place]].T @ (own @ test.basis)
+        kept = learning[place]
+        own, values = (x @ test.basis)[kept], functions[place][kept]
+        total += testing[place] @ x
+        reduced += own.sum(axis=0)
+        level += values.sum(axis=0)
+        moved += values.T @ own
     # The functions are of mean zero over all rows of the site, not over a half.
-    level = functions[learning].sum(axis=0)
-    moved = np.asarray(moved) - np.outer(level, sums[0] @ test.basis / n_learning)
+    moved -= np.outer(level, reduced / n_learning)
     coefficients = _mixed(test, moved * (start / n_learning), start)
     fitted = functions @ coefficients
     fitted -= fitted[testing].mean(axis=0)
-    mean = sums[1] / n_testing
+    mean = total / n_testing
     return _add_up(batches, testing, test, fitted, mean, subjects)
 
 
@@ -167,7 +169,7 @@ def _add_up(
         kept = testing[place]
         g = fitted[place][kept]
         start += len(rows)
-        x = rows[kept][:, test.columns] - mean
+        x = rows[np.ix_(kept, test.columns)] - mean
         beside, left = x @ test.inverse, g - x @ test.slopes
         scores += beside.T @ g
         own = beside**2

@@ -1,5 +1,6 @@
 """The sums over rows that a fit needs from a site, and their computation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -8,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.blocked import CentredSums, sum_rows
 from fedsdr.summaries.column_spread import ROUNDING
@@ -418,31 +419,51 @@ def summarize(
         found = _from_pairs(X, weights)
     elif weights.form == "functions":
         smooth = ResponseFunctions(weights.ranks, plain_response(y))
-        found = _from_functions(reduce(add, sum_rows(X, mean, [smooth])), smooth)
+        sums = reduce(add, sum_rows(X, mean, [smooth]))
+        found = summary_of_functions(
+            sums.n_rows, sums.scatter, sums.products[0], smooth
+        )
     elif weights.form == "groups":
         groups = GroupIndicators(weights.ranks)
         found = _from_groups(reduce(add, sum_rows(X, mean, [groups])), groups)
     else:
         sums = reduce(add, sum_rows(X, mean))
         found = Summary(sums.n_rows, sums.scatter, np.zeros_like(sums.squares))
-    return found.without_rounding(_largest_if_near(found, mean, X))
+    largest = largest_if_near(found, mean, lambda near: X[:, near])
+    return found.without_rounding(largest)
 
 
-def _from_functions(sums: CentredSums, functions: ResponseFunctions) -> Summary:
+def summary_of_functions(
+    n_rows: int, scatter: Matrix, products: Matrix, functions: ResponseFunctions
+) -> Summary:
     """Write the summary of rows with a kernel of functions of y.
 
-    These have the mean zero, so that the rounding error of the mean does not matter to
-    their products with the rows.
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    scatter : ndarray of shape (n_features, n_features)
+        Sum of squares and products about the mean of the rows.
+    products : ndarray of shape (n_functions, n_features)
+        Sum of the products of the rows with the functions. These have the mean zero,
+        so that the rounding error of the mean does not matter.
+    functions : ResponseFunctions
+        Functions of y.
+
+    Returns
+    -------
+    Summary
+        Summary of one site.
     """
-    moved, overlap = sums.products[0][:-1], functions.polynomials.overlap
+    moved, overlap = products[:-1], functions.polynomials.overlap
     return Summary(
-        sums.n_rows,
-        sums.scatter,
+        n_rows,
+        scatter,
         moved.T @ moved,
         freedom=float(np.trace(overlap)),
         freedom_squared=float((overlap**2).sum()),
-        linear=np.sqrt(sums.n_rows) * moved.T,
-        products=sums.products[0][-1],
+        linear=np.sqrt(n_rows) * moved.T,
+        products=products[-1],
         response_square=float(functions.response @ functions.response),
     )
 
@@ -464,18 +485,33 @@ def _from_pairs(X: Any, weights: Weights) -> Summary:
     return Summary(len(rows), scatter, between, freedom_squared=squares)
 
 
-def _largest_if_near(found: Summary, mean: Vector, X: Any) -> Vector:
+def largest_if_near(
+    found: Summary, mean: Vector, columns: Callable[[Mask], Any]
+) -> Vector:
     """Compute the largest value of columns that may be constant up to rounding.
 
-    No value is farther from the mean than the root of the number of rows times the
-    standard deviation, so that most columns need not be looked at; they get zeros.
+    Parameters
+    ----------
+    found : Summary
+        Summary of some rows.
+    mean : ndarray of shape (n_features,)
+        Their mean.
+    columns : callable
+        From a mask to these columns of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Largest absolute values. No value is farther from the mean than the root of the
+        number of rows times the standard deviation, so that most columns need not be
+        looked at; they get zeros.
     """
     deviations = np.sqrt(np.diag(found.scatter) / found.n_rows)
     bound = np.abs(mean) + np.sqrt(found.n_rows) * deviations
     largest = np.zeros(found.n_features)
     near = deviations <= 1.01 * ROUNDING * bound
     if near.any():
-        largest[near] = largest_values(X[:, near])
+        largest[near] = largest_values(columns(near))
     return largest
 
 
