@@ -36,14 +36,14 @@ class Certainty:
         square.
     n_halves : int
         Number of halves.
+    sites : tuple of (str, int)
+        How many sites do not agree with the result, by what they notice: "units",
+        "silent" or "outside"; empty if they were not asked.
     half_errors : ndarray of shape (n_features, n_directions)
         Standard errors of the loadings from differences between complementary halves
         (jackknife); without columns if they are not known.
     half_angles : ndarray of shape (n_directions,)
         Angles in degrees from the same differences.
-    sites : tuple of (str, int)
-        How many sites do not agree with the result, by what they notice: "units",
-        "silent" or "outside"; empty if they were not asked.
     """
 
     p_values: Vector
