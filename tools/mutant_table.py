@@ -3,6 +3,7 @@
 from tools.mutants_of_halves import OF_HALVES
 from tools.mutants_of_masks import AGREEMENT, MASKS
 from tools.mutants_of_models import OF_MODELS
+from tools.mutants_of_pages import OF_PAGES, OF_PICTURES
 from tools.mutants_of_rules import LEDGER, NUMBERS_SENT
 from tools.mutants_of_shares import SHARES
 from tools.mutants_of_sites import SITES, SURROUNDINGS
@@ -17,4 +18,6 @@ MUTANTS = (
     *SURROUNDINGS,
     *OF_HALVES,
     *OF_MODELS,
+    *OF_PAGES,
+    *OF_PICTURES,
 )
