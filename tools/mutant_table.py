@@ -17,7 +17,7 @@ MUTANTS = (
     *SITES,
     *SURROUNDINGS,
     *OF_HALVES,
+    *OF_MODELS,
     *OF_PAGES,
     *OF_PICTURES,
-    *OF_MODELS,
 )

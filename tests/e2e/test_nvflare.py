@@ -58,9 +58,8 @@ GUEST = "guest@coordinator.study"
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
     # Enough rows that sites show some bins of a picture, and hide others.
     rows = simulate_rows(n_rows=150)
-    table = {"site_intercepts": True}
-    folder = tmp_path_factory.mktemp("study")
-    files = Files(folder, rows, pictures=True, prediction=table)
+    stages = {"pictures": True, "prediction": {"site_intercepts": True}}
+    files = Files(tmp_path_factory.mktemp("study"), rows, **stages)
     with sources_of_all_kinds(files) as found:
         yield found
 
