@@ -29,6 +29,7 @@ extensions = [
     "offline",
     "page_tree",
     "reference_pages",
+    "spoken_names",
 ]
 
 root_doc = "docs/README"
@@ -97,6 +98,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"fedsdr {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/mark.svg"
+# Light or dark as the reader's machine is; the theme complains where it is not said.
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 # Sphinx looks for it beside this file, autosummary in the source folder.

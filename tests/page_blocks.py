@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from fedsdr.cli import app
 
 ROOT = Path(__file__).parents[1]
 
-#: Kind and text of a block. ``python``, ``sh`` and ``console`` are run, ``text`` is the
-#: output of the block before it, of ``bash`` and ``sh nodes`` the commands must exist.
+#: Kind and text of a block. ``python``, ``sh`` and ``console`` are run by the test of
+#: the page, ``text`` is the output of the block before it; ``bash`` is run in a place
+#: that is made for it (`test_shown_commands`), ``sh nodes`` with nodes
+#: (`test_walkthrough`), ``sh north`` in the folder of a site (`test_operations`).
 BLOCK = re.compile(r"^```([\w ]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
@@ -46,6 +49,26 @@ def run_shell(commands: str, folder: Path, *, columns: int = 88) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode()
     return done.stdout.decode()
+
+
+def run_here(commands: str, folder: Path) -> str:
+    """Run commands of ours in this process, and the others in a shell.
+
+    Starting Python for each would take longer than what they do.
+    """
+    printed, others = "", ""
+    with contextlib.chdir(folder):
+        for line in (*commands.replace("\\\n", " ").splitlines(), "fedsdr --version"):
+            if not line.startswith("fedsdr"):
+                others += f"{line}\n"
+                continue
+            printed += run_shell(others, folder) if others else ""
+            others = ""
+            words = shlex.split(line, comments=True)[1:]
+            done = CliRunner(env={"COLUMNS": "88"}).invoke(app, words)
+            assert done.exit_code == 0, done.output
+            printed += done.stdout
+    return printed
 
 
 def run_python(code: str, page: str, names: dict[str, Any] | None = None) -> str:
@@ -107,21 +130,10 @@ def commands_in(text: str) -> list[str]:
 
 
 def assert_command_exists(line: str) -> None:
-    """Check that a command of ours exists, with its options, or a target of make."""
-    words = shlex.split(line)
-    if words[0] == "make":
-        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-        assert words[1] in re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE), line
-    elif words[0] == "fedsdr":
-        command = typer.main.get_command(app)
-        words.pop(0)
-        while hasattr(command, "commands"):
-            command = command.commands[words.pop(0)]
-        known = {name for parameter in command.params for name in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= known, line
-    else:
-        assert words[:2] == ["pip", "install"], line
-        extras = re.search(r"\.\[(.*)\]", line)
-        project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-        for extra in extras[1].split(",") if extras else ():
-            assert re.search(rf"^{extra} = \[", project, re.MULTILINE), line
+    """Check that a command of ours exists, with its options."""
+    words = shlex.split(line)[1:]
+    command = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= known, line

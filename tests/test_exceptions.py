@@ -13,7 +13,9 @@ from fedsdr import (
     SiteError,
     SiteWarning,
     WeakSignalWarning,
+    exceptions,
 )
+from fedsdr.choices import RULES
 from fedsdr.exceptions import warn_user
 
 
@@ -21,6 +23,13 @@ def test_public_names_exist_once():
     # Their order is ruff's business (RUF022).
     assert len(set(fedsdr.__all__)) == len(fedsdr.__all__)
     assert all(hasattr(fedsdr, name) for name in fedsdr.__all__)
+
+
+def test_every_rule_and_every_warning_is_public() -> None:
+    rules = {kind.__name__ for kinds in RULES.values() for kind in kinds}
+    assert rules <= set(fedsdr.__all__)
+    warnings = {name for name in vars(exceptions) if name.endswith("Warning")}
+    assert warnings <= set(fedsdr.__all__) & set(exceptions.__all__)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 import re
 import shutil
 import textwrap
+import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.request import urlopen
 
 import pytest
-from tests.test_walkthrough import here
+from tests.page_blocks import run_here
 
 pytest.importorskip(
     "nvflare",
@@ -20,7 +23,9 @@ pytest.importorskip(
 
 from tests.cli.test_site_doctor import ADDRESS, answering
 
+from fedsdr.cli import watch_loop
 from fedsdr.cli.nodes import find_place
+from fedsdr.secure_sum import Identity
 from fedsdr.study import conduct, example, open_site
 from fedsdr.transports import InProcess
 from fedsdr.transports.nvflare.loopback import enrol
@@ -30,9 +35,10 @@ from fedsdr.transports.nvflare.provision import Kits, Network, provision
 
 FOLDER = Path(__file__).parents[1] / "docs" / "operations"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
-BLOCK = re.compile(
-    r"^( *)```(sh|text|console|toml|sql)(?: (\w+))?\n(.*?)^ *```$", re.DOTALL | re.M
-)
+
+#: Another page with commands of a steward.
+INFERENCE = "../inference"
+BLOCK = re.compile(r"^( *)```(\w+)(?: (\w+))?\n(.*?)^ *```$", re.DOTALL | re.M)
 
 
 def words(text: str) -> set[str]:
@@ -74,19 +80,53 @@ def finished_study(tmp_path_factory, port: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES)
+def add_a_hospital(folder: Path) -> None:
+    """Write the study of the page about growing, with a fifth site that joins."""
+    old = (folder / "coordinator" / "study.toml").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^joining = .*$", (FOLDER / "growing.md").read_text(), re.M)
+    new = old.replace("[sites]\n", f"[sites]\n{line.replace('west', 'centre')}\n")
+    new = re.sub(r"^name = .*$", 'name = "second"', new, count=1, flags=re.M)
+    new += f'centre = "{Identity.generate().public.hex()}"\n'
+    (folder / "north" / "study2.toml").write_text(new, encoding="utf-8")
+
+
+@pytest.fixture(name="pages_seen")
+def reading_browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stand in for a browser: read the page that was opened, and press Ctrl-C."""
+    seen: list[str] = []
+
+    def read(address: str) -> None:
+        leads = Path(address.removeprefix("file://")).read_text()
+        with urlopen(re.search(r"url=(http[^\"]+)", leads)[1]) as answer:
+            seen.append(answer.read().decode())
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(watch_loop.webbrowser, "open", read)
+    clock = SimpleNamespace(sleep=interrupt, monotonic=time.monotonic)
+    monkeypatch.setattr(watch_loop, "time", clock)
+    return seen
+
+
+@pytest.mark.parametrize("page", [*PAGES, INFERENCE])
 def test_the_commands_of_a_page_run(
-    page: str, finished: Path, tmp_path: Path, port: int
+    page: str, finished: Path, tmp_path: Path, port: int, pages_seen: list[str]
 ) -> None:
     folder = tmp_path / "machines"
     shutil.copytree(finished, folder)
+    if page == "growing":
+        add_a_hospital(folder)
     kits = find_place(folder / "coordinator" / "study.toml", None).kits
     printed = ""
     with answering(Kits(kits.folder), port, datetime.now(UTC)):
         for kind, place, text in blocks(page):
+            if page == INFERENCE and place != "north":
+                continue
             if kind == "sh":
                 assert place in ("north", "coordinator"), page
-                printed = here(text, folder / place)
+                printed = run_here(text, folder / place)
             elif kind == "text":
                 assert words(text) <= set(printed.split()), page
     if page == "certificates":
@@ -97,9 +137,27 @@ def test_the_commands_of_a_page_run(
         assert (folder / "north" / "ledger").read_bytes() == (
             finished / "north" / "ledger"
         ).read_bytes()
+    if page == "growing":
+        assert "Accepted these partners" in printed
+    if page == "watching":
+        study, site = pages_seen
+        assert "The study is finished, and its result is here." in study
+        assert "Releases, from the ledger" in site
+    if page == INFERENCE:
+        assert "agrees" in (folder / "north" / "page.html").read_text()
     if page == "evidence":
         assert (folder / "coordinator" / "study-bundle.zip").exists()
         assert (folder / "coordinator" / "statement.html").exists()
+
+
+def test_every_block_is_of_a_kind_that_is_run() -> None:
+    """Others are run by test_deploy.py, test_shown_tables.py and study/test_omop.py."""
+    for page in PAGES:
+        for kind, place, _ in blocks(page):
+            assert kind in ("sh", "text", "console", "toml", "sql"), page
+            assert kind != "console" or page in ("services", "containers")
+            assert kind != "sql" or page == "omop"
+            assert kind != "sh" or place
 
 
 def test_every_page_is_listed_and_every_link_leads_somewhere() -> None:

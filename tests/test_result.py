@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fedsdr import FedSSIR
+from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.metrics import subspace_distance
 from fedsdr.normal_scores import NormalScores, same_scores
@@ -318,3 +319,42 @@ def test_without_directions_there_are_no_loadings(rng) -> None:
     result = FedSSIR(min_directions=0).fit(X, y).result_
     assert result.loadings.shape == (4, 0)
     assert result.place(X).shape == (100, 0)
+
+
+# --- halves of the rows ---------------------------------------------------------------
+
+
+def summary_of_halves(
+    n_directions: int, shares: tuple[tuple[int, float], ...], n_sites: int
+):
+    """Return the text of a result whose halves show these numbers of directions."""
+    certainty = Certainty(np.ones(3), np.ones(3), np.ones(3), shares, n_halves=8)
+    columns = slice(0, n_directions)
+    return str(
+        small(
+            directions=small().directions[:, columns],
+            eigenvalues=small().eigenvalues[columns],
+            n_sites=n_sites,
+            certainty=certainty,
+        ).summary()
+    )
+
+
+def test_more_directions_in_halves_than_in_the_fit_are_explained() -> None:
+    text = summary_of_halves(1, ((2, 1.0),), n_sites=4)
+    assert "halves of the rows  8; 2 directions in 100%, sites taken as alike" in text
+    assert "Note: 1 direction holds for the sites as they are." in text
+
+
+@pytest.mark.parametrize(
+    ("shares", "n_sites", "said"),
+    [
+        (((1, 0.25), (2, 0.75)), 4, "8; 2 directions in 75%, 1 in 25%, sites taken"),
+        (((1, 1.0),), 4, "8; 1 direction in 100%, sites taken as alike"),
+        (((3, 1.0),), 1, "8; 3 directions in 100%\n"),
+    ],
+)
+def test_other_numbers_of_directions_need_no_explanation(shares, n_sites, said) -> None:
+    text = summary_of_halves(2, shares, n_sites)
+    assert said in text
+    assert "as they are" not in text

@@ -82,3 +82,24 @@ def test_examples_run_where_there_are_no_data(name, monkeypatch, capsys) -> None
         patch.setattr(pyplot, "show", lambda: pyplot.close("all"))
         runpy.run_path(str(ROOT / "examples" / f"plot_{name}.py"))
     assert "FEDSDR_DATA is not set" in capsys.readouterr().out
+
+
+def test_buttons_of_the_side_bar_have_names(extension) -> None:
+    name = extension("spoken_names").name_toggles
+    for link in (
+        '<a class="reference internal" href="a.html">Sites &amp; <code>rows</code></a>',
+        '<a aria-current="page" class="reference" href="#">Sites &amp; rows</a>',
+    ):
+        for start in ("<details>", '<details open="open">'):
+            named = name(f"<li>{link}{start}<summary><span></span></summary>")
+            assert '<summary aria-label="Pages under Sites &amp; rows">' in named
+    # One that has a heading in it is read by that.
+    own = "<details><summary><p>Rows</p></summary></details>"
+    assert name(own) == own
+
+
+def test_an_empty_corner_of_a_table_is_no_heading(extension) -> None:
+    corner = '<th class="head text-right"><p></p></th>'
+    context = {"body": f"<tr>{corner}<th>rows</th></tr>"}
+    extension("spoken_names").add_names(None, "page", "page.html", context, None)
+    assert context["body"] == '<tr><td class="head text-right"></td><th>rows</th></tr>'

@@ -4,9 +4,7 @@ Steps are numbered across the coordinator's and the steward's page. Blocks marke
 ``sh nodes`` need nodes; their commands run in terminals of their own.
 """
 
-import contextlib
 import re
-import shlex
 import signal
 import subprocess
 import time
@@ -21,11 +19,10 @@ from tests.page_blocks import (
     assert_lines_are_in,
     commands_in,
     environment,
+    run_here,
     run_shell,
 )
-from typer.testing import CliRunner
 
-from fedsdr.cli import app
 from fedsdr.result import Result
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -60,25 +57,6 @@ def steps(kind: str) -> list[tuple[int, str, str]]:
     return sorted(found, key=lambda step: step[0])
 
 
-def here(commands: str, folder: Path) -> str:
-    """Run commands of ours in this process, and the others in a shell.
-
-    Starting Python for each would take longer than what they do.
-    """
-    printed, others = "", ""
-    with contextlib.chdir(folder):
-        for line in (*commands.replace("\\\n", " ").splitlines(), "fedsdr --version"):
-            if not line.startswith("fedsdr"):
-                others += f"{line}\n"
-                continue
-            printed += run_shell(others, folder) if others else ""
-            others = ""
-            done = CliRunner(env={"COLUMNS": "88"}).invoke(app, shlex.split(line)[1:])
-            assert done.exit_code == 0, done.output
-            printed += done.stdout
-    return printed
-
-
 def places(number: int, role: str, text: str) -> list[tuple[str, str]]:
     """Return the folders in which a block is run, with its text for each."""
     if number == 1:
@@ -96,7 +74,7 @@ def prepare(folder: Path, **changes: str) -> dict[tuple[int, str], str]:
             text = text.replace(f"study {old} study.toml", new)
         for place, commands in places(number, role, text):
             key = (number, place)
-            printed[key] = printed.get(key, "") + here(commands, folder / place)
+            printed[key] = printed.get(key, "") + run_here(commands, folder / place)
     return printed
 
 

@@ -125,8 +125,9 @@ def _try(copy: Path, mutant: Mutant) -> Row:
     outcome = {PASSED: "survived", FAILED: KILLED}.get(code, f"broken ({code})")
     if outcome.startswith("broken"):
         print(output[-2000:], file=sys.stderr)
-    killer = failed.group(1).rpartition("/")[2] if failed else ""
-    return {"outcome": outcome, "killed_by": killer.partition("[")[0]}
+    # Parameters of a test may be paths.
+    killer = failed.group(1).partition("[")[0] if failed else ""
+    return {"outcome": outcome, "killed_by": killer.rpartition("/")[2]}
 
 
 def _write_page(ledger: Ledger) -> None:

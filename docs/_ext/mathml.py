@@ -33,7 +33,8 @@ def visit_inline(translator: Any, node: nodes.math) -> None:
 def visit_block(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
     shown = to_mathml(node.astext(), block=True)
-    translator.body.append(f'<div class="math-block">{shown}</div>\n')
+    # A long formula scrolls by itself: with the keyboard, if it can be reached.
+    translator.body.append(f'<div class="math-block" tabindex="0">{shown}</div>\n')
     raise nodes.SkipNode
 
 

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
         preparation,
         simulate,
     )
-    from fedsdr.choices import Auto, Bic, HoldOut, Moments, Universal, Votes
+    from fedsdr.choices import (
+        Auto,
+        Bic,
+        Criteria,
+        Fdr,
+        HoldOut,
+        Moments,
+        Tested,
+        Universal,
+        Votes,
+    )
     from fedsdr.estimators import (
         SIR,
         SSIR,
@@ -58,6 +68,8 @@ _HOMES = {
     "Auto": "fedsdr.choices",
     "Bic": "fedsdr.choices",
     "ConvergenceWarning": "fedsdr.exceptions",
+    "Criteria": "fedsdr.choices",
+    "Fdr": "fedsdr.choices",
     "FedPCA": "fedsdr.peers.fed_pca",
     "FedSSIR": "fedsdr.estimators",
     "FedSSIRClassifier": "fedsdr.estimators",
@@ -76,6 +88,7 @@ _HOMES = {
     "SSIRCV": "fedsdr.peers.ssir_cv",
     "Slices": "fedsdr.summaries.slicing",
     "Smooth": "fedsdr.summaries.slicing",
+    "Tested": "fedsdr.choices",
     "Universal": "fedsdr.choices",
     "Votes": "fedsdr.choices",
 }
@@ -88,9 +101,11 @@ __all__ = [
     "Bic",
     "ConvergenceWarning",
     "CovarianceWarning",
+    "Criteria",
     "CurvatureWarning",
     "DimensionLimitWarning",
     "DisagreementWarning",
+    "Fdr",
     "FedPCA",
     "FedSSIR",
     "FedSSIRClassifier",
@@ -112,6 +127,7 @@ __all__ = [
     "Slices",
     "Smooth",
     "SymmetryWarning",
+    "Tested",
     "Universal",
     "Votes",
     "WeakSignalWarning",

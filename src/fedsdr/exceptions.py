@@ -24,6 +24,7 @@ __all__ = [
     "DisagreementWarning",
     "InputError",
     "Refusal",
+    "RepeatedRowsWarning",
     "SiteError",
     "SiteWarning",
     "SkewnessWarning",

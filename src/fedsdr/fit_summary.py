@@ -132,3 +132,64 @@ def describe_needs(needs: Sequence[int]) -> str:
             many = str(k) if k < len(needs) else "others"
             parts.append(f"{count}{of} need{'s' if count == 1 else ''} {many}")
     return ", ".join(parts)
+
+
+def describe_halves(
+    n_halves: int, shares: Sequence[tuple[int, float]], *, several: bool
+) -> str:
+    """Say how many directions halves of the rows show.
+
+    Parameters
+    ----------
+    n_halves : int
+        Number of halves.
+    shares : sequence of (int, float)
+        Share of the halves that show each number of directions.
+    several : bool
+        Whether there are several sites, of which halves are told nothing.
+
+    Returns
+    -------
+    str
+        Text such as "8; 2 directions in 88%, 1 in 12%, sites taken as alike".
+    """
+    ordered = sorted(shares, key=lambda one: -one[1])
+    parts = [f"{k} in {share:.0%}" for k, share in ordered]
+    if not parts:
+        return str(n_halves)
+    first = ordered[0][0]
+    unit = "direction" if first == 1 else "directions"
+    parts[0] = parts[0].replace(" ", f" {unit} ", 1)
+    alike = ", sites taken as alike" if several else ""
+    return f"{n_halves}; {', '.join(parts)}{alike}"
+
+
+def explain_halves(
+    shares: Sequence[tuple[int, float]], n_directions: int
+) -> tuple[str, ...]:
+    """Say why halves of several sites may show more directions than a fit has.
+
+    Parameters
+    ----------
+    shares : sequence of (int, float)
+        Share of the halves that show each number of directions.
+    n_directions : int
+        Number of directions of the fit.
+
+    Returns
+    -------
+    tuple of str
+        A note, or nothing where most halves show no more than the fit.
+    """
+    more = sum(share for k, share in shares if k > n_directions)
+    if more <= 0.5:
+        return ()
+    kept = "1 direction holds"
+    if n_directions != 1:
+        kept = f"{n_directions} directions hold"
+    note = (
+        f"Note: {kept} for the sites as they are. Halves of the rows show more, but "
+        "are taken as if sites were alike: what differs between sites then looks like "
+        "a further direction."
+    )
+    return (note,)

@@ -119,7 +119,8 @@ class Method:
         Number of columns up to which sums of all pairs of columns are formed. With
         more, variables are selected among candidates, and the solution is proved on all
         variables from a few columns. Rules and kernels that need all pairs
-        (`Moments`, `HoldOut`, `Votes`, `Pairs`) use them up to 5,000 columns.
+        (`Moments`, `HoldOut`, `Votes`, `Pairs`, `Tested`, `Fdr`) use them up to 5,000
+        columns.
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.

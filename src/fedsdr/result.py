@@ -13,7 +13,12 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.certainty import Certainty
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
-from fedsdr.fit_summary import FitSummary, describe_needs
+from fedsdr.fit_summary import (
+    FitSummary,
+    describe_halves,
+    describe_needs,
+    explain_halves,
+)
 from fedsdr.html_text import Html, tag, write_table
 from fedsdr.normal_scores import NormalScores
 from fedsdr.result_checks import check_result_fields
@@ -227,6 +232,9 @@ class Result:
         names = getattr(X, "column_names", getattr(X, "columns", None))
         if names is None:
             rows = np.asarray(X, dtype=np.float64)
+            if np.ma.isMaskedArray(X):
+                # What is masked is missing, whatever stands there.
+                rows = np.where(np.ma.getmaskarray(X), np.nan, rows)
             width = len(self.feature_names)
             if rows.ndim != 2 or rows.shape[1] != width:
                 raise InputError(
@@ -413,8 +421,9 @@ class Result:
             facts.append(("one span", said))
         sure = self.certainty
         if sure is not None:
-            shares = ", ".join(f"{k} in {share:.0%}" for k, share in sure.dimensions)
-            facts.append(("halves", f"{sure.n_halves}; pooled directions: {shares}"))
+            several = self.n_sites > 1
+            said = describe_halves(sure.n_halves, sure.dimensions, several=several)
+            facts.append(("halves of the rows", said))
             if sure.sites:
                 counts = ", ".join(f"{name} {count}" for name, count in sure.sites)
                 facts.append(("sites that differ", counts))
@@ -434,7 +443,11 @@ class Result:
         notes += [f"Note: {line}." for line in self.describe_stand_ins()]
         notes += [f"Warning: {text}" for _, text in self.warnings]
         if self.certainty is not None:
+            if self.n_sites > 1:
+                shown = self.certainty.dimensions
+                notes += explain_halves(shown, self.n_directions)
             notes += [
+                "loading/sd: of a direction whose own standard deviation is 1.",
                 "p, q: tests on rows that have not selected the variable.",
                 "selected: share of the halves of the rows that select the variable.",
             ]
@@ -491,18 +504,24 @@ class Result:
             `weak` and no `at_limit`, which are then False, and no `stand_ins`, which
             are then empty.
         """
-        text = str(source)
+        text, where = str(source), ""
         if isinstance(source, Path) or not text.lstrip().startswith("{"):
+            where = f"{source} is "
             try:
                 text = Path(source).read_text(encoding="utf-8")
             except OSError as error:
                 raise InputError(f"cannot read {source}: {error.strerror}") from error
+            except UnicodeDecodeError:
+                problem = "not a fedsdr result: not UTF-8 text"
+                raise InputError(f"{where}{problem}") from None
         try:
             fields = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"not a fedsdr result: {error}") from error
+        except (json.JSONDecodeError, RecursionError):
+            raise InputError(f"{where}not a fedsdr result: not valid JSON") from None
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
-            raise InputError(f"not a fedsdr result of format {FORMAT}")
+            model = isinstance(fields, dict) and "coefficients" in fields
+            hint = ": it is a model, which 'fedsdr predict' reads" if model else ""
+            raise InputError(f"{where}not a fedsdr result of format {FORMAT}{hint}")
         known = {
             one.name: one.default is MISSING and one.default_factory is MISSING
             for one in fields_of(cls)

@@ -141,3 +141,42 @@ def test_three_classes_are_explained(run, hospitals) -> None:
     outcome = run("fit", "three.csv", *MEANT, "--model", "model.json")
     assert outcome.exit_code == 2
     assert "3 classes" in outcome.stderr
+
+
+@pytest.mark.parametrize("files", [("whole", "gap"), ("gap", "whole")])
+def test_numbers_of_sites_are_found_beside_a_gap(run, hospitals, files) -> None:
+    # With a gap in the column pandas writes 1 as 1.0.
+    hospitals["hospital"] = hospitals.groupby("hospital").ngroup() + 1
+    hospitals["y"] += 10 * hospitals["hospital"]
+    hospitals.to_csv("whole.csv", index=False)
+    gap = hospitals["hospital"].mask(hospitals.index == 0)
+    hospitals.assign(hospital=gap).to_csv("gap.csv", index=False)
+    run("fit", f"{files[0]}.csv", *MEANT, "--model", "model.json")
+    for name in files:
+        outcome = run("predict", "model.json", f"{name}.csv", "-o", f"of-{name}.csv")
+        said = "1 of 400 row(s) are of no site of the fit" in outcome.stderr
+        assert said == (name == "gap")
+    found = [pd.read_csv(f"of-{name}.csv")["predicted"][1:] for name in files]
+    np.testing.assert_array_equal(*found)
+
+
+def test_rows_without_a_site_are_counted(run, csv, fitted, hospitals) -> None:
+    hospitals.drop(columns="hospital").to_csv("new.csv", index=False)
+    outcome = run("predict", "model.json", "new.csv")
+    assert outcome.exit_code == 0
+    assert "400 of 400 row(s) are of no site of the fit" in outcome.stderr
+
+
+def test_a_model_is_no_result(run, csv, fitted) -> None:
+    outcome = run("apply", "model.json", csv)
+    assert outcome.exit_code == 2
+    assert "model.json is not a fedsdr result" in outcome.stderr
+    assert "'fedsdr predict' reads" in outcome.stderr
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe{}", b"[1]", b"a,b\n1,2\n"])
+def test_a_file_that_is_no_result_is_named(run, csv, content, tmp_path) -> None:
+    (tmp_path / "broken.json").write_bytes(content)
+    outcome = run("apply", "broken.json", csv)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("Error: broken.json is not a fedsdr result")

@@ -26,6 +26,13 @@ def test_the_screen_shows_the_answer_beside_the_truth(run, tmp_path) -> None:
     assert Result.from_json(tmp_path / "result.json").n_directions == 2
 
 
+def test_a_result_that_is_there_is_kept(run, tmp_path) -> None:
+    (tmp_path / "result.json").write_text("of a long study")
+    outcome = run("demo", *SMALL)
+    assert (tmp_path / "result.1.json").read_text() == "of a long study"
+    assert "result.json existed, and was kept as result.1.json" in outcome.stderr
+
+
 def test_figures_are_those_of_the_result(run) -> None:
     outcome = run("demo", *SMALL, "--json")
     figures = json.loads(outcome.stdout)

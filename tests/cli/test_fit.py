@@ -332,3 +332,12 @@ def test_our_own_mistakes_keep_their_traceback(run, csv, monkeypatch) -> None:
     monkeypatch.setattr(FedSSIR, "fit", broken)
     with pytest.raises(np.linalg.LinAlgError):
         run("fit", csv, *MEANT)
+
+
+def test_what_could_still_be_asked_is_said_and_the_next_step_is_last(run, csv) -> None:
+    plain = run("fit", csv, *MEANT).stdout
+    assert "To know more, add --select tested (how sure is each variable) or" in plain
+    asked = run("fit", csv, *MEANT, "--select", "tested", "--evaluate", "2").stdout
+    assert "To know more" not in asked
+    scores, last = asked.index("held-out rows"), asked.index("Wrote result.json.")
+    assert scores < last

@@ -237,6 +237,21 @@ def test_each_fault_is_found(place: Path, fault: Any, topic: str, verdict: str) 
     assert after == before
 
 
+@pytest.mark.parametrize(
+    ("left", "remedy"),
+    [(b'{"index": 0', "fedsdr site ledger mend site.toml"), (b"{}\n", "restore")],
+)
+def test_only_an_incomplete_line_is_to_be_mended(
+    place: Path, left: bytes, remedy: str
+) -> None:
+    folder = place / "study" / "north"
+    with (folder / "ledger").open("ab") as ledger:
+        ledger.write(left)
+    found = {one.topic: one for one in examine_site(read_site(folder / "site.toml"))}
+    assert found["ledger"].verdict == "fail"
+    assert found["ledger"].remedy.startswith(remedy)
+
+
 def test_a_clock_behind_the_ledger(place: Path) -> None:
     files = read_site(place / "study" / "north" / "site.toml")
     now = datetime.now(UTC)

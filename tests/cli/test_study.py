@@ -52,7 +52,11 @@ def test_keygen_never_overwrites(run, tmp_path) -> None:
     assert Identity.load(tmp_path / "a.key").public.hex() == found["public"]
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
-    assert "a.pub is the file of the public key" in outcome.stderr
+    assert "a.key exists; a key is never overwritten" in outcome.stderr
+    (tmp_path / "a.key").rename(tmp_path / "kept")
+    outcome = run("keygen", "--out", "a.key")
+    assert "a.pub exists; a key is never overwritten" in outcome.stderr
+    (tmp_path / "kept").rename(tmp_path / "a.key")
     (tmp_path / "a.pub").unlink()
     outcome = run("keygen", "--out", "a.key")
     assert outcome.exit_code == 2
@@ -299,6 +303,17 @@ def test_a_check_looks_into_the_ledger(run, files) -> None:
     outcome = run("site", "check", files.site_file("north"))
     assert outcome.exit_code == 1
     assert "is broken" in outcome.stderr
+
+
+def test_a_check_fails_without_the_ledger(run, files) -> None:
+    """It used to pass, and to begin another ledger."""
+    path = files.root / "north" / "ledger"
+    for file in path.parent.glob("ledger*"):
+        file.unlink()
+    outcome = run("site", "check", files.site_file("north"))
+    assert outcome.exit_code == 1
+    assert "there is no ledger" in outcome.output
+    assert not path.exists()
 
 
 def test_units_that_cannot_be_added_are_found(run, files) -> None:

@@ -50,7 +50,9 @@ def everything(folder: Path) -> dict[Path, bytes]:
 def test_a_study_that_has_not_begun(run, files) -> None:
     outcome = run("study", "attach", files.study_file, "--once")
     assert outcome.exit_code == 0
-    assert "has not begun" in outcome.stdout
+    assert (
+        f"has not begun: see fedsdr study submit {files.study_file}" in outcome.stdout
+    )
 
 
 def test_who_is_awaited(run, files, progress) -> None:
@@ -103,6 +105,7 @@ def test_ctrl_c_leaves_the_study_alone(run, files, progress, monkeypatch) -> Non
     outcome = run("study", "attach", files.study_file)
     assert outcome.exit_code == 0
     assert "The study goes on" in outcome.stdout
+    assert f"fedsdr study attach {files.study_file}" in outcome.stdout
 
 
 def test_another_study_is_not_shown(run, files, progress) -> None:

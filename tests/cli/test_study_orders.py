@@ -18,7 +18,7 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from fedsdr.cli import nodes
+from fedsdr.cli import study_lines
 from fedsdr.cli.nodes import find_place
 from fedsdr.cli.screen import Screen
 from fedsdr.exceptions import InputError
@@ -27,7 +27,7 @@ from fedsdr.study.order_file import read_order
 from fedsdr.transports.nvflare import session as sessions
 from fedsdr.transports.nvflare.connection import LostNodeError
 from fedsdr.transports.nvflare.ports import free_port
-from fedsdr.transports.nvflare.progress import FINISHED, NodeProgress
+from fedsdr.transports.nvflare.progress import FINISHED, NodeProgress, read_progress
 
 
 def run(*arguments: object) -> Result:
@@ -150,6 +150,25 @@ def test_a_node_that_is_lost_interrupts_a_study(files: Files, node: Node) -> Non
     assert "fedsdr study resume" in done.stdout
 
 
+def test_ctrl_c_does_not_end_a_study(files: Files, node: Node) -> None:
+    """It said "Aborted" only, and nobody knew whether the study was."""
+
+    def press() -> None:
+        raise KeyboardInterrupt
+
+    wait, node.wait_for_sites = node.wait_for_sites, lambda *_, **__: press()
+    done = run("study", "submit", files.study_file)
+    assert done.exit_code == 130, done.output
+    assert f"fedsdr study status {files.study_file}" in done.stdout
+    assert node.jobs == []
+    node.wait_for_sites, node.watched = wait, press
+    done = run("study", "submit", files.study_file)
+    assert done.exit_code == 130, done.output
+    assert "The study goes on without this command." in done.stdout
+    assert f"fedsdr study attach {files.study_file}" in done.stdout
+    assert find_place(files.study_file, None).read_job() == "job-1"
+
+
 def test_a_node_that_is_lost_after_the_result_changes_nothing(
     files: Files, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,9 +189,10 @@ def test_a_site_that_leaves_before_a_study_begins_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its job waits for the site, and nobody was told."""
-    monkeypatch.setattr(nodes, "OUTLOOK", 0.0)
+    monkeypatch.setattr(study_lines, "OUTLOOK", 0.0)
     here, begun = {"east"}, False
-    look = nodes.looking_out(Screen(), ("east", "north"), lambda: here, lambda: begun)
+    sites = ("east", "north")
+    look = study_lines.looking_out(Screen(), sites, lambda: here, lambda: begun)
     look()
     look()
     assert capsys.readouterr().err.count("north: LEFT before the study began") == 1
@@ -184,4 +204,51 @@ def test_a_site_that_leaves_before_a_study_begins_is_named(
     here.discard("east")
     begun = True
     look()
+    assert capsys.readouterr().err == ""
+
+
+def test_sites_that_are_awaited_for_long_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counts of answers do not say whose steward to call."""
+    progress = NodeProgress(tmp_path)
+    progress.asked("secure.keys", dict.fromkeys(NAMES, 10))
+    for name in ("east", "north", "south"):
+        progress.answered(name, 5)
+    snapshot = read_progress(tmp_path)
+    assert snapshot is not None
+    tell = study_lines.teller(Screen())
+    heard = []
+    for seconds in (1.0, 9.0, 11.0, 15.0, 21.0, 23.0):
+        tell(snapshot, snapshot.begun + seconds)
+        heard.append(capsys.readouterr().err)
+    assert "3 of 4 sites have answered" in heard[0]
+    assert heard[1:] == [
+        "",
+        "awaited for 11 s: west\n",
+        "",
+        "",
+        "awaited for 23 s: west\n",
+    ]
+    # The next message has a time of its own, and the end of a study awaits nobody.
+    progress.asked("secure.shares", dict.fromkeys(NAMES, 10))
+    snapshot = read_progress(tmp_path)
+    assert snapshot is not None
+    tell(snapshot, snapshot.begun + 12.0)
+    assert f"awaited for 12 s: {', '.join(NAMES)}" in capsys.readouterr().err
+    progress.end(FINISHED)
+    snapshot = read_progress(tmp_path)
+    assert snapshot is not None
+    tell(snapshot, snapshot.begun + 60.0)
+    assert "awaited" not in capsys.readouterr().err
+
+
+def test_nothing_of_an_earlier_job_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    progress = NodeProgress(tmp_path)
+    progress.asked("secure.keys", {"east": 10})
+    snapshot = read_progress(tmp_path)
+    assert snapshot is not None
+    study_lines.teller(Screen(), since=snapshot.updated + 1.0)(snapshot, 1e12)
     assert capsys.readouterr().err == ""

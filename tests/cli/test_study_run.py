@@ -11,7 +11,7 @@ from tests.study.consortia import NAMES, Files, simulate_rows
 from typer.testing import CliRunner, Result
 
 from fedsdr import extras
-from fedsdr.cli import app, nodes
+from fedsdr.cli import app
 
 pytest.importorskip(
     "nvflare",
@@ -20,6 +20,7 @@ pytest.importorskip(
 )
 
 from fedsdr.cli.nodes import find_place
+from fedsdr.cli.study_lines import describe
 from fedsdr.exceptions import InputError
 from fedsdr.protocols.secure import SumFolder
 from fedsdr.study import read_study
@@ -265,7 +266,7 @@ def test_progress_is_one_line(tmp_path: Path) -> None:
     progress.end(FAILED, Ending("refused", "too few sites", {"west": "DISCLOSURE"}))
     snapshot = read_progress(tmp_path)
     assert snapshot is not None
-    assert nodes.describe(snapshot) == (
+    assert describe(snapshot) == (
         "message 1, secure.keys: 1 of 3 sites have answered; west: DISCLOSURE"
     )
     assert (snapshot.state, snapshot.problem) == ("failed", "too few sites")

@@ -9,6 +9,7 @@ import pytest
 from tests.postgres import Server, running_server
 
 from fedsdr.data import open_source, read_rows
+from fedsdr.data.keyed_source import KeyedSource
 from fedsdr.exceptions import InputError
 
 adbc = pytest.importorskip("adbc_driver_postgresql.dbapi")
@@ -78,6 +79,26 @@ def test_a_query_chooses_and_orders(frame, site) -> None:
     source = site(query=query)
     (batch,) = source.batches(["number"])
     assert batch["number"].tolist() == list(range(9))[::-1]
+
+
+def test_an_unrelated_update_moves_rows_and_a_key_does_not_mind(
+    frame, server, site
+) -> None:
+    """Ledgers took another order of the same rows for other rows."""
+    run(
+        server,
+        "CREATE TABLE moved AS SELECT age, number, ward FROM patients",
+        "UPDATE moved SET ward = 'moved' WHERE number % 7 = 0",
+    )
+    source = site(table="moved")
+
+    def numbers(source) -> list[int]:
+        return [n for batch in source.batches(["number"], 700) for n in batch["number"]]
+
+    order = list(range(len(frame)))
+    assert numbers(source) != order
+    assert sorted(numbers(source)) == order
+    assert numbers(KeyedSource(source, ("number",), 2**20)) == order
 
 
 def test_types_of_the_database(server, site) -> None:

@@ -58,6 +58,10 @@ class Office:
         """Files of the sites."""
         return self.files.site_files
 
+    def begin(self, *words: object) -> Process:
+        """Begin a command in a terminal of its own."""
+        return Process([], [str(word) for word in words], self._log("command"))
+
     def start(self, study: Path | None = None, *options: str) -> Process:
         """Start the coordinator's node, for the first study or for another."""
         words = ["study", "start", str(study or self.files.study_file), *options]
@@ -94,14 +98,34 @@ class Office:
     def processes(self, name: str) -> dict[str, int]:
         """List processes of a site's node, by the module that they run."""
         found: dict[str, int] = {}
+        for process in self._node(name):
+            with suppress(psutil.Error, OSError, ValueError):
+                words = process.cmdline()
+                module = words[words.index("-m") + 1].rpartition(".")[2]
+                found.setdefault(module, process.pid)
+        return found
+
+    def _node(self, name: str) -> Iterator[psutil.Process]:
+        """Find the processes of a site's node."""
         wanted = str(self.sites[name].resolve())
         for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError, ValueError):
+            with suppress(psutil.Error, OSError):
                 if process.environ().get(SITE_FILE) == wanted:
-                    words = process.cmdline()
-                    module = words[words.index("-m") + 1].rpartition(".")[2]
-                    found.setdefault(module, process.pid)
-        return found
+                    yield process
+
+    @contextmanager
+    def asleep(self, name: str) -> Iterator[None]:
+        """Let nothing of a site run for a while, as on a machine that sleeps."""
+        here = psutil.Process(self.joined[name].process.pid)
+        stopped = [here, *self._node(name)]
+        for process in stopped:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in stopped:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def copy(self, name: str, target: Path) -> Path:
         """Copy the folder of a site, as to another machine."""

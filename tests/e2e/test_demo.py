@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ pytest.importorskip(
 
 import psutil
 from tests.e2e.holding import PATIENCE, Holds, holding
+from tests.page_blocks import BLOCK, ROOT
 
 from fedsdr.transports.nvflare.node_settings import SITE_FILE, STUDY_FILE
 from fedsdr.transports.nvflare.processes import MARK
@@ -30,6 +32,14 @@ from fedsdr.transports.nvflare.processes import MARK
 pytestmark = pytest.mark.e2e
 
 SITES = ("north", "south", "east", "west")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def shown_command() -> list[str]:
+    """Return the words of the README."""
+    shown = [text for kind, text in BLOCK.findall(README) if kind == "bash"]
+    (line,) = (text for text in shown if text.startswith("fedsdr demo"))
+    return shlex.split(line, comments=True)[1:]
 
 
 def command(*words: str) -> list[str]:
@@ -60,7 +70,7 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
     # NVFLARE would find and obey this one, as any below the current folder.
     (folder / "comm_config.json").write_text("not for us")
-    words = command("demo", "--json", "--seed", "1")
+    words = command(*shown_command(), "--json", "--seed", "1")
     done = subprocess.run(
         words, cwd=folder, capture_output=True, timeout=PATIENCE, check=False
     )
@@ -99,7 +109,9 @@ def test_the_answer_is_right_and_that_of_one_process(figures: dict[str, Any]) ->
 
 
 def test_the_result_is_with_everybody(folder: Path, figures: dict[str, Any]) -> None:
-    home = folder / figures["folder"]
+    # The README says where all of it is.
+    home = folder / "fedsdr-demo"
+    assert home.samefile(folder / figures["folder"])
     result = Result.from_json(home / "coordinator" / "result.json")
     assert json.loads(result.to_json()) == figures["result"]
     assert result.settings["study"]["name"] == "demo"

@@ -2,8 +2,11 @@
 
 import json
 import socket
+import socketserver
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -67,6 +70,23 @@ class Office:
         return Command("site", "join", self.files.site_file(name), chosen).end()
 
 
+@contextmanager
+def another_program(port: int) -> Iterator[None]:
+    """Let something answer at a port that is no coordinator, and speaks no TLS."""
+
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(100)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", port), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+
+
 @pytest.fixture
 def office(tmp_path: Path) -> Office:
     return Office(tmp_path)
@@ -101,12 +121,25 @@ def test_port_in_use_is_said_at_once(running: tuple[Office, Process]) -> None:
     assert f"port {office.port} of localhost is in use" in done.stderr
 
 
-def test_port_that_does_not_answer_is_in_use_too(office: Office) -> None:
+def test_port_that_another_program_has_is_named_by_everybody(
+    office: Office, tmp_path: Path
+) -> None:
+    """A site used to blame clocks, and the coordinator its certificate."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", office.port))
         done = office.study("start")
-    assert done.exit_code == 2
-    assert "is in use: end what listens there, or provision with" in done.stderr
+        assert done.exit_code == 2
+        assert "is in use: end what listens there, or provision with" in done.stderr
+    with another_program(office.port):
+        done = office.study("submit")
+        assert done.exit_code == 1
+        assert "is taken by another program, which is no coordinator" in done.stderr
+        kit = str(office.kits.site("east"))
+        words = ["site", "join", str(office.files.site_file("east")), kit]
+        join = Process([], words, tmp_path / "log")
+        join.wait_for("is no coordinator: another program has taken the port")
+        assert "clock" not in join.said()
+        assert join.interrupt() == 0
 
 
 def test_sites_that_never_join_are_named(running: tuple[Office, Process]) -> None:

@@ -159,6 +159,13 @@ def test_a_study_ends_well_and_the_coordinator_has_no_key_of_a_site(
             files.study["sites"]["roster"][name],
         )
 
+    # Whoever ran NVFLARE's own script, as its readme says, answered INPUT throughout.
+    for folder in (files.coordinator, *(files.root / name for name in NAMES)):
+        found = [path.name for path in folder.rglob("*") if path.is_file()]
+        assert not [name for name in found if name.endswith((".sh", ".ipynb"))]
+        for path in folder.rglob("[Rr][Ee][Aa][Dd][Mm][Ee]*"):
+            assert "start.sh" not in path.read_text()
+
     certified = {
         read_kit(kits_of(files).site(name)).public_key(): name for name in NAMES
     }

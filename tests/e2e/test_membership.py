@@ -1,5 +1,6 @@
 """Who takes part is true: restarts, second processes, departures, other studies."""
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from tests.e2e.holding import Holds, holding, kill_process
 from tests.e2e.offices import Office, count_text, open_office, wait_for, wait_until
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows, write_toml
 
+from fedsdr.protocols.secure import SumFolder
 from fedsdr.result import Result
 from fedsdr.study import read_study
 from fedsdr.study.verification import are_equal
+from fedsdr.transports.nvflare.study_view import look_at_study
 
 pytestmark = [
     pytest.mark.e2e,
@@ -29,6 +32,10 @@ pytestmark = [
 # What a node says that takes a process which was ready, and one that has none.
 WARM = "(warm)"
 COLD = "No process is ready for this job (it has ended): it starts anew"
+
+
+# Seconds for an answer: a site that sleeps longer is lost.
+TIMEOUT = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +51,9 @@ def office(holds: Holds, tmp_path_factory: pytest.TempPathFactory) -> Iterator[O
     rows = simulate_rows()
     rows.loc[::5, "x1"] = float("nan")
     columns = {f"x{j}": {"type": "number"} for j in range(6)} | {"x1": FILLED}
-    files = Files(root, rows, columns=columns, model={"refit": "pooled"})
+    files = Files(
+        root, rows, columns=columns, model={"refit": "pooled"}, timeout=TIMEOUT
+    )
     with open_office(files, tmp_path_factory.mktemp("logs") / "logs") as found:
         yield found
 
@@ -80,19 +89,32 @@ def test_a_study_that_nobody_has_accepted_is_refused(office: Office) -> None:
         assert f"{name} refuses, since the study.toml that it has" in done.stderr
         assert not (office.files.root / name / "result.json").exists()
         assert office.files.ledger(name).entries() == ()
+    # Fetching used to object, and to leave the result of the other study there.
+    target = office.files.coordinator / "wrong.json"
+    done = office.run("study", "fetch", other_study(office), "--out", target)
+    assert done.exit_code != 0
+    assert not target.exists()
 
 
 def test_an_edited_study_file_is_named(office: Office) -> None:
     files = office.files
+    refusal = "secure.agree was answered with the code TERMS: see site.log"
+    before = {name: count_text(office.joined[name], refusal) for name in NAMES}
     path = files.root / "west" / "study.toml"
     write_toml(path, {**files.study, "purpose": "something else"})
     done = office.study("submit").end()
     assert done.exit_code == 4, done.output
     assert "west refuses, since the study.toml that it has agreed to" in done.stderr
     assert "--without west" in done.stdout
-    shown = office.study("status").end().stdout
-    assert "west: TERMS" in shown
-    assert "ORDER" not in shown
+    # Everybody is told the same, with the same counts.
+    told = "message 1, secure.agree: 3 of 4 sites have answered; west: TERMS"
+    assert told in done.stderr
+    for verb in ("status", "attach"):
+        shown = office.study(verb).end().stdout
+        assert told in shown
+        assert "ORDER" not in shown
+    wait_until(office.joined["west"], refusal, before["west"] + 1)
+    assert count_text(office.joined["east"], refusal) == before["east"]
     assert not (office.state / "result.json").exists()
     files.write_study()
 
@@ -106,6 +128,32 @@ def test_a_node_that_left_is_seen_within_seconds(office: Office) -> None:
     assert "south" not in office.study("status").end().stdout.splitlines()[0]
     office.joined["south"] = office.join("south")
     wait_until(office.coordinator, "south has joined", joined + 1)
+
+
+def awaited(office: Office, study: Path) -> str:
+    """Look who is awaited, as a coordinator does."""
+    shown = office.run("study", "attach", study, "--once").stdout
+    return next((one for one in shown.splitlines() if "awaited for" in one), "")
+
+
+def test_a_site_that_sleeps_is_in_all_sums_or_in_none(
+    office: Office, holds: Holds
+) -> None:
+    """It wakes up between means and moments, which used to be over other sites."""
+    study = office.files.study_file
+    holds.at("west", "secure.shares", "before")
+    submit = office.begin("study", "submit", study, "--attempts", 1)
+    holds.wait()
+    with office.asleep("west"):
+        holds.release()
+        wait_for(lambda: awaited(office, study).endswith(" s: west"))
+        submit.wait_for(" s: west")
+        wait_for(lambda: "west" in look_at_study(office.state).rounds[-1].failures)
+    assert submit.end() == 5, submit.said()
+    assert "west has left, or was started again (LEFT)" in submit.said()
+    assert not (office.state / "result.json").exists()
+    begun = SumFolder(office.state).begun().values()
+    assert all(tuple(one["sites"]) == NAMES for one in begun)
 
 
 def test_a_site_that_is_started_again_is_in_the_result(
@@ -130,7 +178,25 @@ def test_a_site_that_is_started_again_is_in_the_result(
         assert (office.files.root / name / "result.json").exists()
 
 
-def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
+def submit_and_attach(office: Office, holds: Holds, study: Path) -> None:
+    """Leave a study alone with Ctrl-C in the middle, and follow it from elsewhere."""
+    holds.at("south", "secure.masked", "before")
+    submit = office.begin("study", "submit", study)
+    holds.wait()
+    submit.wait_for("secure.masked")
+    assert submit.interrupt() == 130
+    assert f"fedsdr study attach '{study}'" in submit.said()
+    attached = office.begin("study", "attach", study)
+    wait_for(lambda: awaited(office, study).endswith(" s: south"))
+    attached.wait_for("secure.masked: 3 of 4 sites have answered")
+    holds.release()
+    assert attached.end() == 0
+    assert "finished: message 8, secure.result: 4 of 4" in attached.said()
+
+
+def test_a_second_study_needs_no_kits_and_no_new_nodes(
+    office: Office, holds: Holds
+) -> None:
     other = other_study(office)
     for name, site in office.sites.items():
         sent = site.with_name("sent.toml")
@@ -143,8 +209,7 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
     warm = {name: office.node_log(name).count(WARM) for name in NAMES}
     kill_process(office.processes("north")["fork_server"])
     wait_for(lambda: "fork_server" not in office.processes("north"))
-    done = office.run("study", "submit", other)
-    assert done.exit_code == 0, done.output
+    submit_and_attach(office, holds, other)
     for name in NAMES:
         log = office.node_log(name)
         assert log.count(WARM) == warm[name] + (name != "north")
@@ -163,6 +228,39 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(office: Office) -> None:
     assert len(Result.from_json(target).feature_names) == 6
 
 
+def test_stewards_have_been_told_everything(office: Office) -> None:
+    """Their terminals used to say "Joined" through round, release and result."""
+    sums = (("example", "means"), ("example", "moments"), ("second", "moments"))
+    for name in ("east", "north"):
+        terminal = office.joined[name]
+        for study in ("example", "second"):
+            terminal.wait_for(f"{study}: the result has come")
+        lines = terminal.said().splitlines()
+        for study, what in sums:
+            own = [line for line in lines if f"{study}, round " in line]
+            for words in (
+                f"masked numbers of {what} leave, to be added over {', '.join(NAMES)}",
+                f"this site agrees to open the sum of {what} over {', '.join(NAMES)}",
+            ):
+                assert any(words in line for line in own), terminal.said()
+
+
+def test_logs_of_nodes_are_collected_without_values_and_paths(office: Office) -> None:
+    secrets = [str(office.files.root), *map("{:.4f}".format, office.files.rows["x0"])]
+    for words, names in (
+        (("study", office.files.study_file), {"coordinator.log", "journal.jsonl"}),
+        (("site", office.sites["west"]), {"node.log", "site.log"}),
+    ):
+        target = office.logs / f"{words[0]}.zip"
+        done = office.run(words[0], "logs", words[1], "--out", target)
+        assert done.exit_code == 0, done.output
+        with zipfile.ZipFile(target) as archive:
+            assert names <= set(archive.namelist())
+            texts = {one: archive.read(one).decode() for one in names}
+        assert not [one for one in secrets if one in "".join(texts.values())]
+        assert "secure." in "".join(texts.values())
+
+
 def new_hospital(office: Office) -> Path:
     """Begin a fifth site, as its steward does."""
     folder = office.files.root / "up"
@@ -177,9 +275,19 @@ def new_hospital(office: Office) -> Path:
     return site
 
 
-def test_a_new_hospital_joins_later(office: Office) -> None:
-    """As docs/operations/growing.md says, without a new kit for anybody else."""
+def more_patients(office: Office) -> int:
+    """Add patients of another year to a site's file, and return how many."""
+    rows = simulate_rows(seed=9)
+    new = rows[rows["site"] == "north"].drop(columns="site")
+    file = office.files.root / "north" / "rows.csv"
+    new.to_csv(file, mode="a", header=False, index=False)
+    return len(new)
+
+
+def test_a_new_hospital_and_new_patients_come_later(office: Office) -> None:
+    """As docs/operations/growing.md says, with the same kits and the same rules."""
     files, up = office.files, new_hospital(office)
+    n_new = more_patients(office)
     line = up.with_name("identity.pub").read_text()
     roster = {**files.study["sites"]["roster"], "up": line.split('"')[1]}
     table = {**files.study, "name": "third"}
@@ -209,7 +317,7 @@ def test_a_new_hospital_joins_later(office: Office) -> None:
     result = Result.from_json(target)
     assert result.settings["sites"] == sorted((*NAMES, "up"))
     own = len(up.with_name("rows.csv").read_text().splitlines()) - 1
-    assert result.n_rows == len(files.rows) + own
+    assert result.n_rows == len(files.rows) + n_new + own
 
 
 def test_nothing_is_left_of_a_node(office: Office) -> None:

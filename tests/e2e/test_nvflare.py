@@ -33,6 +33,8 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
+from fedsdr.summaries.picture_sums import N_PICTURE_BINS
+from fedsdr.summaries.safe_bins import FEWEST_ROWS, SafeBins
 from fedsdr.transports.nvflare import launch
 from fedsdr.transports.nvflare.jobs import write_job
 from fedsdr.transports.nvflare.kits import secure_server
@@ -54,7 +56,9 @@ GUEST = "guest@coordinator.study"
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    files = Files(tmp_path_factory.mktemp("study"), simulate_rows())
+    # Enough rows that sites show some bins of a picture, and hide others.
+    rows = simulate_rows(n_rows=150)
+    files = Files(tmp_path_factory.mktemp("study"), rows, pictures=True)
     with sources_of_all_kinds(files) as found:
         yield found
 
@@ -127,7 +131,9 @@ def watching(nodes: Loopback, folder: Path) -> Iterator[list[dict[str, Any]]]:
         over.set()
         thread.join()
         seen.append(json.loads(ask("state")))
-        assert "What was found" in ask("report")
+        report = ask("report")
+        assert "What was found" in report
+        assert "A row is in one picture at most" in report
         assert command.interrupt() == 0, command.said()
     finally:
         over.set()
@@ -153,6 +159,23 @@ def check_watched(seen: list[dict[str, Any]]) -> None:
     assert last["report"]
 
 
+def check_pictures(files: Files, result: Result, opened: np.ndarray) -> None:
+    """Check that there is a picture, and that sites have kept their small cells."""
+    (bins,) = map(SafeBins.from_table, result.settings["curves"])
+    counts = opened.reshape(N_PICTURE_BINS, 2)[:, 0]
+    assert ((counts == 0.0) | (counts >= FEWEST_ROWS)).all()
+    np.testing.assert_array_equal(bins.counts[bins.shown, 0], counts[bins.shown])
+    assert (counts[~bins.shown] == 0.0).all()
+    assert bins.shown.sum() >= 3
+    # Half of the rows are in the picture, but for the cells that sites have hidden.
+    dealt = sum((own + 1) // 2 for own in files.rows.groupby("site").size())
+    assert counts.sum() <= dealt - FEWEST_ROWS
+    page = files.root / "report.html"
+    done = Command("report", files.root / "fetched.json", "--out", page).end()
+    assert done.exit_code == 0, done.stderr
+    assert "How the response follows" in page.read_text(encoding="utf-8")
+
+
 def test_study_equals_that_in_one_process(
     nodes: Loopback, files: Files, sources: Sources
 ) -> None:
@@ -174,7 +197,7 @@ def test_study_equals_that_in_one_process(
     sums, sums_alone = read_sums(nodes.state), read_sums(alone)
     assert set(sums) == set(sums_alone)
     kinds = [name.split("-")[0] for name in sums]
-    assert set(kinds) == {"moments", "spread", "profile", "agreement"}
+    assert set(kinds) == {"moments", "spread", "profile", "agreement", "pictures"}
     for name, values in sums.items():
         np.testing.assert_array_equal(values, sums_alone[name])
     for name in NAMES:
@@ -186,6 +209,8 @@ def test_study_equals_that_in_one_process(
     with nodes.session() as session:
         fetched = session.fetch(status.job, files.root / "fetched.json")
     assert fetched.read_text() == (nodes.state / "result.json").read_text()
+    (opened,) = (sums[name] for name in sums if name.startswith("pictures"))
+    check_pictures(files, result, opened)
 
     # As after a crash between the last sum and the result.
     (nodes.state / "result.json").unlink()

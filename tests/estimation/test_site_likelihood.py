@@ -12,10 +12,12 @@ from tests.summaries.test_profile import draw_site, worth_of
 from fedsdr import FedSSIR
 from fedsdr.estimation import Estimate, leading_directions
 from fedsdr.estimation.by_site import (
+    _missed,
     drop_noise,
     estimate_by_site,
     shrinkage_for,
 )
+from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, _last_apart
 from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance
@@ -520,6 +522,23 @@ def test_sites_are_asked_beside_all_directions_but_the_last(seed: int) -> None:
     assert [basis.shape[1] for basis in asked] == [1]
     assert set(found.support.tolist()) >= {0, 1, 2, 3}
     assert found.directions.shape[1] == 2
+
+
+def test_a_part_of_a_direction_needs_half_the_evidence_of_the_other_part() -> None:
+    """Of 12 noise variables the largest has about 5: one variable must exceed that."""
+    total = sites_of_other_scales(0).total
+    shares = np.linspace(1.0, 3.0, 2001)
+    evidence = [judge(one, 1.0, 60.0, 1, 1, 5.0).evidence for one in shares]
+
+    def missed(*wanted: float) -> list[int]:
+        found = np.ones(12)
+        found[[2, 3, 7, 8]] = np.interp(wanted, evidence, shares)
+        rest = np.array([1.0, 60.0, 60.0])
+        return _missed(total, found, rest, np.array([0, 1, 7])).tolist()
+
+    assert missed(8.0, 3.0, 3.0, 2.0) == [2, 3, 7]
+    assert missed(4.5, 3.0, 3.0, 2.0) == []
+    assert missed(2.0, 3.0, 8.0, 2.0) == [3, 7]
 
 
 def test_a_given_penalty_adds_no_variables() -> None:

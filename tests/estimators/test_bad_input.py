@@ -192,3 +192,21 @@ def test_other_columns_than_in_fit_are_refused(model, X, y) -> None:
             model.transform(other)
     with pytest.raises(ValueError, match="5 features"):
         model.fit(X, y).transform(X[:, :4])
+
+
+@every_estimator
+def test_masked_values_are_missing(model, X, y) -> None:
+    masked = np.ma.masked_greater(X, 2.0)
+    with pytest.raises(InputError, match=r"X is a masked array with \d+ masked"):
+        model.fit(masked, y)
+    with pytest.raises(InputError, match=r"y is a masked array with \d+ masked"):
+        model.fit(X, np.ma.masked_greater(y, 1.0))
+    model.fit(np.ma.masked_array(X), np.ma.masked_array(y))
+    with pytest.raises(InputError, match="masked"):
+        model.transform(masked)
+
+
+def test_a_result_does_not_reduce_masked_values(X, y) -> None:
+    result = FedSSIR().fit(X, y).result_
+    with pytest.raises(InputError, match="missing or infinite values in 'x0'"):
+        result.transform(np.ma.masked_greater(X, 2.0))

@@ -169,3 +169,14 @@ def test_columns_far_from_zero_are_predicted_from() -> None:
     np.testing.assert_allclose(
         other.predict(X + 1e9, sites=sites), plain.predict(X, sites=sites), atol=1e-4
     )
+
+
+@pytest.mark.parametrize(("before", "after"), [(int, float), (float, int)])
+def test_the_type_of_a_number_does_not_hide_its_site(before, after) -> None:
+    X, y, sites, _ = shifted()
+    numbers = np.array([int(label[1:]) for label in sites])
+    model = FedSSIRRegressor().fit(X, y, sites=numbers.astype(before))
+    known = model.predict(X, sites=numbers.astype(before))
+    found = model.predict(X, sites=numbers.astype(after))
+    np.testing.assert_array_equal(found, known)
+    assert not np.allclose(known, model.predict(X))

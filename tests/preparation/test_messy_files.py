@@ -309,6 +309,29 @@ def files_that_differ() -> tuple:
     return ("r.csv", "s.csv"), "has other columns than r.csv"
 
 
+def one_file_twice() -> tuple:
+    clean_rows().to_csv("r.csv", index=False)
+    return ("r.csv", "./r.csv"), "./r.csv is given twice"
+
+
+def dates_as_target_that_may_be_read_in_two_ways() -> tuple:
+    days = [f"{1 + row % 9:02d}/{1 + row % 7:02d}/2020" for row in range(N_ROWS)]
+    clean_rows().assign(y=days).to_csv("r.csv", index=False)
+    return ("r.csv",), "the target 'y' holds dates, day or month first"
+
+
+def a_site_for_every_row() -> tuple:
+    patients = [f"P{row}" for row in range(N_ROWS)]
+    clean_rows().assign(patient=patients).to_csv("r.csv", index=False)
+    said = f"constant within every one of {N_ROWS} sites, of {N_ROWS} rows"
+    return ("r.csv", "--site-column", "patient"), said
+
+
+def a_target_that_is_always_missing() -> tuple:
+    clean_rows().assign(y=np.nan).to_csv("r.csv", index=False)
+    return ("r.csv",), f"the target is missing in all {N_ROWS} rows"
+
+
 def an_empty_file() -> tuple:
     write_text("")
     return ("r.csv",), "r.csv is empty"
@@ -318,6 +341,8 @@ EXPLAINED = [
     rows_without_names, a_word_among_numbers, a_word_in_the_target, several_sheets,
     a_database_without_a_table, an_old_workbook, utf16_without_a_mark, refused_gaps,
     logarithm_of_nothing, rows_of_other_lengths, files_that_differ, an_empty_file,
+    one_file_twice, dates_as_target_that_may_be_read_in_two_ways,
+    a_site_for_every_row, a_target_that_is_always_missing,
 ]  # fmt: skip
 
 
@@ -331,3 +356,25 @@ def test_one_sentence_names_the_option(write: Callable[[], tuple]) -> None:
     assert len(errors) == 1
     assert said in errors[0]
     assert "broken" not in outcome.stderr
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_a_date_can_be_the_target(written: str) -> None:
+    frame = clean_rows()
+    days = pd.to_timedelta((100 * (frame["y"] - frame["y"].min())).round(), "D")
+    frame["y"] = (pd.Timestamp("2020-01-01") + days).dt.strftime(written)
+    frame.to_csv("r.csv", index=False)
+    outcome = fit("r.csv", "--target", "y")
+    assert outcome.exit_code == 0, outcome.output
+    assert Result.from_json("result.json").selected == ("a", "b")
+    assert "numbers in their order" in outcome.stdout
+
+
+def test_dates_of_a_table_with_types_can_be_the_target() -> None:
+    pytest.importorskip("pyarrow")
+    frame = clean_rows()
+    days = pd.to_timedelta((100 * (frame["y"] - frame["y"].min())).round(), "D")
+    frame.assign(y=pd.Timestamp("2020-01-01") + days).to_parquet("r.parquet")
+    outcome = fit("r.parquet", "--target", "y")
+    assert outcome.exit_code == 0, outcome.output
+    assert Result.from_json("result.json").selected == ("a", "b")

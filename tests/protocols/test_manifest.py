@@ -260,6 +260,22 @@ def test_every_field_says_what_it_is_and_who_reads_it() -> None:
             assert "|" not in field.formula + field.seen_by + field.type_text
 
 
+@each_message
+def test_no_field_is_listed_twice(spec: MessageSpec) -> None:
+    for listed in (spec.fields, *(field.fields for field in spec.fields)):
+        names = [field.name for field in listed]
+        assert len(set(names)) == len(names)
+
+
+def test_every_sum_is_explained() -> None:
+    asked = MESSAGES.message("secure.keys", "request").fields
+    (statistics,) = (one.choices for one in asked if one.name == "statistic")
+    reply = MESSAGES.message("secure.masked", "reply").fields
+    (formula,) = (one.formula for one in reply if one.name == "masked")
+    for name in statistics:
+        assert f"for {name}: " in formula, name
+
+
 def test_terms_have_the_fields_that_protocols_agree_on() -> None:
     listed = [one.name for one in svd_schema.TERMS.fields]
     assert listed == [one.name for one in fields(SvdTerms)]

@@ -7,9 +7,13 @@ import pandas as pd
 import pytest
 
 from fedsdr import FedSSIR
+from fedsdr.certainty import Certainty
 from fedsdr.html_text import Html, join, tag, write_table
 from fedsdr.reporting import make_report, write_report
+from fedsdr.reporting.binned_display import share_of
 from fedsdr.reporting.checks_said import read_checks
+from fedsdr.reporting.report_facts import data_section
+from fedsdr.reporting.report_findings import in_short
 from fedsdr.result import Result
 from fedsdr.summaries.safe_bins import bin_rows
 
@@ -82,6 +86,36 @@ def test_every_section_and_finding_is_on_the_page(result) -> None:
         "nothing was sent",
     ):
         assert said in page.text
+
+
+def test_what_tests_do_not_confirm_is_said_at_the_top(result) -> None:
+    names = result.selected
+    assert "confirm" not in in_short(result)
+    n = len(result.feature_names)
+    tests = Certainty(np.zeros(n), np.zeros(n), np.ones(n))
+    sure = replace(result, certainty=tests)
+    sentence = f"confirm {len(names)} of {len(names)} variables (q-value up to 0.1)."
+    assert sentence in in_short(sure)
+    q = np.zeros(n)
+    q[result.feature_names.index(names[0])] = 0.5
+    doubtful = replace(result, certainty=replace(tests, q_values=q))
+    assert f"not confirmed: {names[0]}." in in_short(doubtful)
+
+
+def test_plain_numbers_are_not_listed_one_by_one(result) -> None:
+    columns = {"age": {"type": "number"}, "sex": {"type": "category"}, "bmi": {}}
+    kept = {**result.settings, "preparation": {"columns": columns}}
+    page = data_section(replace(result, settings=kept))
+    assert page.count("<tr>") == 1 + 4 + 1 + 1
+    assert "The other columns are numbers and were taken as they are: age, bmi." in page
+    del columns["sex"]
+    assert "All columns are numbers" in data_section(replace(result, settings=kept))
+
+
+def test_the_share_of_a_comparison_is_named_in_words() -> None:
+    assert share_of("num > 0", ("0", "1")) == "share with num > 0"
+    assert share_of("disease", ("0", "1")) == "share of disease = 1"
+    assert share_of("disease", ("no", "yes")) == "share of disease = yes"
 
 
 def test_a_screen_reader_finds_its_way(result) -> None:

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.summaries.polynomials import rank_polynomials
 
 from fedsdr.questions.many_columns import ColumnsOf, DiagonalsOf
 from fedsdr.rows import MemoryRows
 from fedsdr.rows.own_sites import split_sites
-from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.terms import Terms
 
 

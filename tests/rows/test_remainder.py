@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.summaries.polynomials import rank_polynomials
 
 from fedsdr.questions import RemainderOf
 from fedsdr.rows import MemoryRows, StreamedRows
 from fedsdr.summaries.direction_curves import curves_of
-from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.remainder import N_REST, remainder
 from fedsdr.terms import Terms
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fedsdr.selection.function_regression import group_lasso, regression_on
 from fedsdr.selection.second_selection import (
     add_hidden_directions,
-    group_lasso,
     keep_unless_noise,
-    regression_on,
     select_again,
 )
 from fedsdr.summaries import Smooth, Summary, summarize

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.solver.writing_out import written_out
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
@@ -15,7 +16,7 @@ from fedsdr.solver import (
     extend_solution,
     solve,
 )
-from fedsdr.solver.box_check import check_box, written_out
+from fedsdr.solver.box_check import check_box
 from fedsdr.solver.column_set import ColumnSet
 
 D, N = 120, 400

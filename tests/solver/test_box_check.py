@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from tests.solver.writing_out import written_out
 
-from fedsdr.solver.box_check import check_box, check_singles, written_out
+from fedsdr.solver.box_check import check_box, check_singles
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.implicit_dual import ImplicitDual
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.solver.cases import pooled_setting, random_case
+from tests.solver.writing_out import written_out
 
 from fedsdr.exceptions import ConvergenceWarning, InputError
 from fedsdr.solver import (
@@ -19,7 +20,7 @@ from fedsdr.solver import (
     solve_path,
 )
 from fedsdr.solver import column_set as module
-from fedsdr.solver.box_check import BoxCheck, check_box, written_out
+from fedsdr.solver.box_check import BoxCheck, check_box
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.implicit_dual import ImplicitDual, RowDual
 

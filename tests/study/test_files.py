@@ -112,6 +112,10 @@ def test_the_defaults_are_those_of_the_estimator() -> None:
         ({"model": {"penalty": "lasso"}}, "model.penalty: must be 'universal', "),
         ({"model": {"n_directions": 0}}, "model.n_directions: must be 'auto', 'bic'"),
         (
+            {"model": {"n_directions": 4}},
+            "[model] n_directions = 4 is not possible: there are no more directions",
+        ),
+        (
             {"model": {"n_directions": True}},
             "model.n_directions: must be 'auto', 'bic'",
         ),

@@ -9,6 +9,7 @@ from tests.study.consortia import Files, simulate_rows
 from typer.testing import CliRunner
 
 from fedsdr.cli import app
+from fedsdr.protocols.lost_sites import LostSiteError
 from fedsdr.study.dry_run import dry_run
 from fedsdr.study.level_counts import GAP
 
@@ -64,3 +65,26 @@ def test_they_are_shown_to_the_steward_and_not_to_programs(files: Files) -> None
     told = CliRunner().invoke(app, ["site", "check", file, "--json"]).stdout
     assert "levels" not in json.loads(told)
     assert "unknown" not in told
+
+
+@pytest.mark.parametrize(("n_baseline", "rules"), [(2, ["LEVELS"]), (3, [])])
+def test_rows_of_the_baseline_are_counted_too(
+    tmp_path: Path, n_baseline: int, rules: list[str]
+) -> None:
+    """No indicator shows them, but what all indicators leave does."""
+    rows = simulate_rows(n_rows=60)
+    rows["stage"] = np.resize(["a", "b", "c"], len(rows))
+    north = np.flatnonzero(rows["site"] == "north")
+    rows.loc[north, "stage"] = np.resize(["b", "c"], len(north))
+    rows.loc[north[:n_baseline], "stage"] = "a"
+    stage = {"type": "category", "levels": ["a", "b", "c"], "baseline": "a"}
+    columns = {f"x{j}": {"type": "number"} for j in range(6)} | {"stage": stage}
+    files = Files(tmp_path, rows, columns=columns, model={"refit": "pooled"})
+    found = dry_run(files.site_file("north"))
+    assert [one.rule for one in found.violations or ()] == rules
+    if rules:
+        with pytest.raises(LostSiteError) as caught:
+            files.run()
+        assert caught.value.failures == {"north": "DISCLOSURE"}
+    else:
+        assert files.run().n_sites == 4

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.summaries.polynomials import rank_polynomials
 
 from fedsdr.summaries.column_checks import BesideDirections, shapes_of_columns
-from fedsdr.summaries.rank_functions import rank_polynomials
 from fedsdr.summaries.site_agreement import direction_use, other_units
 
 

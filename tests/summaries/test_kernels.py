@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.summaries.comparing import allclose
+from tests.summaries.polynomials import rank_polynomials
 
 from fedsdr.summaries import summarize
 from fedsdr.summaries.kernels import (
@@ -12,7 +13,7 @@ from fedsdr.summaries.kernels import (
     pair_squares,
     within_pairs,
 )
-from fedsdr.summaries.rank_functions import RankPolynomials, rank_polynomials
+from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth, dense_ranks, slice_labels
 
 seeds = st.integers(0, 2**32 - 1)

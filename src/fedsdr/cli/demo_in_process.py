@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fedsdr.cli import tables
-from fedsdr.cli.screen import Screen, check_writable
+from fedsdr.cli.screen import Screen, check_writable, keep_former
 
 if TYPE_CHECKING:
     from fedsdr.result import Result
@@ -52,6 +52,9 @@ def run_in_process(
         with screen.stage("Comparing") as stage:
             figures = demo_truth.compare(result, data)
             stage.done = "Compared with the truth, and with an oracle that knows it"
+        former = keep_former(out)
+        if former is not None:
+            screen.note(f"{out} existed, and was kept as {former}")
         text = result.to_json(out)
     if json:
         found = {"mode": "in-process", **figures, "result": json_format.loads(text)}

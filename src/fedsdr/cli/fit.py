@@ -184,10 +184,14 @@ def fit(
         typer.echo(text)
     else:
         logs = [plan.name for plan in used.columns if plan.log]
-        _show(screen, result, out, _taken_for(table, result), logs)
+        _show(screen, result, _taken_for(table, result), logs)
     if evaluate is not None:
         with screen.polite():
             fit_model.show_scores(screen, evaluate, table, settings)
+    if not json:
+        evaluated = evaluate is not None
+        for line in loadings_table.next_step(result, out, evaluated=evaluated):
+            screen.say(line)
 
 
 def _read(
@@ -279,13 +283,7 @@ def _taken_for(table: "AnalysisTable", result: "Result") -> str:
     return f"{text} (numbers in their order: --response ordered)" if numeric else text
 
 
-def _show(
-    screen: Screen,
-    result: "Result",
-    out: Path | None,
-    response: str,
-    logs: list[str],
-) -> None:
+def _show(screen: Screen, result: "Result", response: str, logs: list[str]) -> None:
     rows = loadings_table.describe(result, response)
     if logs:
         rows.insert(2, ("logarithms", f"loadings are of the log of {', '.join(logs)}"))
@@ -297,5 +295,3 @@ def _show(
     else:
         screen.out.print(loadings_table.show_loadings(result))
     screen.out.print(tables.facts(rows))
-    for line in loadings_table.next_step(out):
-        screen.say(line)

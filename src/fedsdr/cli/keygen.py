@@ -48,11 +48,17 @@ def make_key(site: str, out: Path) -> str:
 
     half = _public_file(out)
     check_writable(out)
-    if half == out or half.exists():
+    if half == out:
         raise InputError(
             f"{half} is the file of the public key: name another file with "
             "--out, not ending in .pub"
         )
+    for path in (out, half):
+        if path.exists():
+            raise InputError(
+                f"{path} exists; a key is never overwritten: name another file with "
+                "--out"
+            )
     identity = Identity.generate()
     identity.save(out)
     public = identity.public.hex()

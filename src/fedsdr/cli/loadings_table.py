@@ -71,13 +71,20 @@ def describe(result: "Result", response: str) -> list[tuple[str, str]]:
     return rows
 
 
-def next_step(out: "Path | None") -> list[str]:
-    """Say what was written, and what can be done with it."""
-    if out is None:
-        return []
-    return [
-        f"Wrote {out}. A page with pictures for others: fedsdr report {_quoted(out)}"
-    ]
+def next_step(result: "Result", out: "Path | None", *, evaluated: bool) -> list[str]:
+    """Say what was written, what can be done with it, and what could still be asked."""
+    lines = []
+    if out is not None:
+        report = f"fedsdr report {_quoted(out)}"
+        lines.append(f"Wrote {out}. A page with pictures for others: {report}")
+    more = []
+    if result.certainty is None:
+        more.append("--select tested (how sure is each variable)")
+    if not evaluated:
+        more.append("--evaluate 5 (how well it predicts)")
+    if more and not result.found_nothing:
+        lines.append(f"To know more, add {' or '.join(more)}.")
+    return lines
 
 
 def _notes(result: "Result", n_hidden: int) -> list[RenderableType]:
@@ -85,7 +92,10 @@ def _notes(result: "Result", n_hidden: int) -> list[RenderableType]:
     notes: list[Any] = []
     if n_hidden:
         notes.append(Text(f"... and {n_hidden} with smaller loadings, in the file."))
-    text = "Loadings per standard deviation; coefficients per unit are in the file."
+    text = (
+        "Loadings per standard deviation (squares add to 1); those per unit are in the "
+        "file."
+    )
     if not result.settings.get("standardize", True):
         text = "Loadings per unit of each variable, since it was not standardised."
     if result.scores is not None:

@@ -1,8 +1,7 @@
-"""Shared parts of the commands that run nodes: options, folders, errors, progress."""
+"""Shared parts of the commands that run nodes: options, folders, errors."""
 
 import shlex
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from fedsdr.extras import require
 from fedsdr.files import explained, is_locked, locked, write_atomically
 
 if TYPE_CHECKING:
-    from fedsdr.transports.nvflare.progress import Snapshot
     from fedsdr.transports.nvflare.provision import Kits
 
 StudyArgument = Annotated[
@@ -38,9 +36,6 @@ FolderOption = Annotated[
 PatienceOption = Annotated[
     float, typer.Option(help="Seconds to wait for sites to join.")
 ]
-#: Seconds between two looks at who is connected.
-OUTLOOK = 2.0
-
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and only that.")]
 
 
@@ -163,81 +158,3 @@ def running_nodes(screen: Screen) -> Iterator[None]:
         except (NodeError, SessionError) as error:
             screen.complain(str(error))
             raise typer.Exit(FAILED) from None
-
-
-def teller(screen: Screen, look: Callable[[], "Snapshot | None"]) -> Callable[[], None]:
-    """Return a function that prints changes in a study since its last call."""
-    last: list[str] = [""]
-    # The progress file of an earlier job is not shown.
-    start = time.time()
-
-    def tell() -> None:
-        snapshot = look()
-        if snapshot is None or snapshot.updated < start or screen.quiet:
-            return
-        line = describe(snapshot)
-        if line != last[0]:
-            last[0] = line
-            screen.err.print(line, style="dim", markup=False, soft_wrap=True)
-
-    return tell
-
-
-def looking_out(
-    screen: Screen,
-    sites: Collection[str],
-    connected: Callable[[], Collection[str]],
-    began: Callable[[], bool],
-) -> Callable[[], None]:
-    """Return a function that says who has left before a study has begun.
-
-    NVFLARE does not start a job without the sites that it needs, and does not say so.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where it is said.
-    sites : collection of str
-        Sites that are needed.
-    connected : callable
-        Lists the sites that are connected.
-    began : callable
-        Whether the study has begun: from then on its coordinator tells who is awaited.
-
-    Returns
-    -------
-    callable
-        To be called again and again; it looks every `OUTLOOK` seconds.
-    """
-    said: frozenset[str] = frozenset()
-    due = time.monotonic() + OUTLOOK
-
-    def look() -> None:
-        nonlocal said, due
-        if time.monotonic() < due or began():
-            return
-        due = time.monotonic() + OUTLOOK
-        missing = frozenset(sites) - frozenset(connected())
-        for name in sorted(missing - said):
-            screen.remark(
-                f"{name}: LEFT before the study began. It begins when {name} has "
-                "joined again: is site join running there?"
-            )
-        said = missing
-
-    return look
-
-
-def describe(snapshot: "Snapshot") -> str:
-    """Describe the state of a study in one line."""
-    answered = sum(word == "answered" for word in snapshot.sites.values())
-    line = (
-        f"message {snapshot.exchange}, {snapshot.message}: {answered} of "
-        f"{len(snapshot.sites)} sites have answered"
-    )
-    others = [
-        f"{site} has no connection" if word == "away" else f"{site}: {word}"
-        for site, word in snapshot.sites.items()
-        if word not in ("answered", "waiting")
-    ]
-    return "; ".join([line, ", ".join(others)]) if others else line

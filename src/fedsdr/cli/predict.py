@@ -55,6 +55,13 @@ def predict(
         rows = read_rows(screen, known.result, files, site_column, written)
         mean = known.predict(rows.X, rows.sites)
         table = rows.table
+        own = 0 if rows.sites is None else int(known.knows(rows.sites).sum())
+        if known.sites and own < len(table):
+            screen.note(
+                f"{len(table) - own} of {len(table)} row(s) are of no site of the fit, "
+                "and were predicted with what its sites have in common (their site: "
+                "--site-column)"
+            )
         if known.classes:
             chosen = np.array(known.classes, dtype=object)[(mean > 0.5).astype(int)]
             table = table.assign(predicted=chosen, probability=mean)

@@ -13,11 +13,11 @@ from fedsdr.cli.nodes import (
     JsonOption,
     Place,
     StudyArgument,
-    describe,
     find_place,
 )
 from fedsdr.cli.screen import Screen
 from fedsdr.cli.study_endings import CODES
+from fedsdr.cli.study_lines import describe, describe_awaited, teller
 from fedsdr.extras import require
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def attach(
         try:
             view = _follow(screen, place, once=once or json)
         except KeyboardInterrupt:
-            screen.say("The study goes on. To see it again: fedsdr study attach")
+            screen.say(f"The study goes on. To see it again: {place.command('attach')}")
             return
     snapshot = view.snapshot
     if json:
         typer.echo(json_format.dumps(None if snapshot is None else asdict(snapshot)))
     elif snapshot is None:
-        screen.say("The study has not begun: see fedsdr study submit")
+        screen.say(f"The study has not begun: see {place.command('submit')}")
     else:
         _show(screen, place, view)
     if snapshot is not None and snapshot.state == "failed":
@@ -66,16 +66,16 @@ def _follow(screen: Screen, place: Place, *, once: bool) -> "StudyView":
     """Print changes until the study is over, or look once."""
     from fedsdr.transports.nvflare.study_view import look_at_study
 
-    said = ""
+    tell, said = teller(screen), False
     while True:
         view = look_at_study(place.state)
-        snapshot = view.snapshot
-        if once or (snapshot is not None and not view.runs):
+        if once or (view.snapshot is not None and not view.runs):
             return view
-        line = "The study has not begun." if snapshot is None else describe(snapshot)
-        if line != said:
-            said = line
-            screen.err.print(line, style="dim", markup=False, soft_wrap=True)
+        if view.snapshot is not None:
+            tell(view.snapshot, view.now)
+        elif not said:
+            screen.remark("The study has not begun.")
+            said = True
         time.sleep(LOOK)
 
 
@@ -87,8 +87,7 @@ def _show(screen: Screen, place: Place, view: "StudyView") -> None:
     screen.say(f"{snapshot.state}: {describe(snapshot)}")
     if view.runs:
         if view.awaited:
-            seconds = max(view.awaited.values())
-            screen.say(f"awaited for {seconds:.0f} s: {', '.join(view.awaited)}")
+            screen.say(describe_awaited(view.awaited))
         else:
             screen.say(f"the coordinator computes, for {view.still:.0f} s")
     elif snapshot.state == "failed":

@@ -120,8 +120,22 @@ class Outcome:
         screen.say(f"    {self.place.command('resume')}")
         if lost:
             without = [word for site in lost for word in ("--without", site)]
-            screen.say(f"Or without {', '.join(lost)}, which the result will say:")
+            names = ", ".join(lost)
+            if self._are_bound(lost):
+                screen.say(
+                    f"Masked numbers have left, so the steward of {names} decides"
+                )
+                screen.say(f"whether there is a result without {names}; this says how:")
+            else:
+                screen.say(f"Or without {names}, which the result will say:")
             screen.say(f"    {self.place.command('resume', *without)}")
+
+    def _are_bound(self, sites: list[str]) -> bool:
+        """Tell whether a sum was begun that one of these sites has to be in."""
+        from fedsdr.protocols.secure import SumFolder
+
+        begun = SumFolder(self.place.state).begun().values()
+        return any(not set(sites).isdisjoint(saved["sites"]) for saved in begun)
 
     def reason(self) -> str:
         """Say why there is no result."""

@@ -15,11 +15,11 @@ from fedsdr.cli.nodes import (
     JsonOption,
     Place,
     StudyArgument,
-    describe,
     find_place,
     running_nodes,
 )
 from fedsdr.cli.screen import Screen, check_writable
+from fedsdr.cli.study_lines import describe
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -14,17 +14,19 @@ from fedsdr.cli.nodes import (
     Place,
     StudyArgument,
     find_place,
-    looking_out,
     running_nodes,
-    teller,
 )
 from fedsdr.cli.screen import Screen
 from fedsdr.cli.study_endings import INTERRUPTED, Outcome
+from fedsdr.cli.study_lines import looking_out, teller
 from fedsdr.exceptions import InputError
 
 if TYPE_CHECKING:
     from fedsdr.study import StudyFile
     from fedsdr.transports.nvflare.session import Session
+
+#: Exit code after Ctrl-C, as shells have it.
+LEFT_ALONE = 130
 
 WithoutOption = Annotated[
     list[str] | None,
@@ -60,7 +62,7 @@ def submit(
     All sums are over the same sites. If one is lost, the study waits for it and goes
     on. The exit code is 0 for a result of all sites, 3 for one that sites are missing
     from, 4 if a site refuses, 5 if sites are missing or the coordinator's node is lost
-    meanwhile, 1 for other failures.
+    meanwhile, 1 for other failures, 130 after Ctrl-C, which does not end a study.
     """
     run = _Run(Screen(quiet=json), file, folder, patience, tuple(without or ()))
     run.conduct(attempts, wait=wait, json=json)
@@ -127,6 +129,10 @@ class _Run:
                 self.screen.say(f"    {place.command('start')}")
                 self.screen.say(f"    {place.command('resume')}")
                 raise typer.Exit(INTERRUPTED) from None
+            except KeyboardInterrupt:
+                self.screen.say("Stopped. To see whether the study has begun:")
+                self.screen.say(f"    {place.command('status')}")
+                raise typer.Exit(LEFT_ALONE) from None
         if outcome is not None:
             outcome.show(self.screen, json=json)
 
@@ -217,13 +223,15 @@ class _Run:
             found = read_progress(place.state)
             return Snapshot() if found is None or found.updated < begin else found
 
-        tell = teller(self.screen, lambda: read_progress(place.state))
+        tell = teller(self.screen, since=time.time())
         look_out = looking_out(
             self.screen, needed, session.sites, lambda: look().updated > 0.0
         )
 
         def watch() -> None:
-            tell()
+            found = read_progress(place.state)
+            if found is not None:
+                tell(found, time.time())
             look_out()
 
         try:
@@ -232,6 +240,10 @@ class _Run:
             if look().state != FINISHED:
                 raise
             ended = JobStatus(job, FINISHED)
+        except KeyboardInterrupt:
+            self.screen.say("The study goes on without this command. To see it:")
+            self.screen.say(f"    {place.command('attach')}")
+            raise typer.Exit(LEFT_ALONE) from None
         return Outcome(place, ended, look())
 
 

@@ -51,7 +51,8 @@ def watch_study(
                 stay=stay,
             )
         except KeyboardInterrupt:
-            screen.say("The page is gone. To see the study again: fedsdr study watch")
+            again = place.command("watch")
+            screen.say(f"The page is gone. To see the study again: {again}")
         snapshot = look_at_study(place.state).snapshot
     if snapshot is not None and snapshot.state == "failed":
         raise typer.Exit(CODES[snapshot.ending or "failed"])

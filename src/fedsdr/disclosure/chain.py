@@ -35,6 +35,18 @@ class LedgerError(RuntimeError):
         return f"{where} {self.problem}"
 
 
+class TornLineError(LedgerError):
+    """The last line of a ledger is incomplete; nothing was sent for it.
+
+    Parameters
+    ----------
+    line : int or None
+        Its number, from 1.
+    problem : str
+        What is wrong.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerStatus:
     """The state of a ledger that was verified and found whole.
@@ -257,7 +269,7 @@ def read_chain(content: bytes, known: Sequence[Entry] = ()) -> tuple[Entry, ...]
     *lines, rest = content.split(b"\n")
     entries = _link(lines, known)
     if rest:
-        raise LedgerError(
+        raise TornLineError(
             len(entries) + 1,
             "is incomplete, as after a crash while it was written; nothing was sent "
             "for it: once that is looked into, 'fedsdr site ledger mend SITE.toml' "

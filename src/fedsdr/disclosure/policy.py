@@ -1,5 +1,6 @@
 """The policy of a site: limits that its steward sets."""
 
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -18,6 +19,9 @@ RATIOS = (
     "yearly_epsilon",
     "yearly_delta",
 )
+
+#: Those that cannot exceed 1: a larger one would be no limit at all.
+SHARES = ("max_row_share", "yearly_delta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +171,12 @@ def _check_ratio(name: str, value: object) -> None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)
     # The comparison is also false for nan.
-    if not number or not 0 < value < float("inf"):  # type: ignore[operator]
+    largest = 1.0 if name in SHARES else sys.float_info.max
+    if not number or not 0 < value <= largest:  # type: ignore[operator]
+        most = " of at most 1" if name in SHARES else ""
         raise InputError(
-            f"{name} must be a positive number, got {value!r}: for no limit use None, "
-            f"in a file '{UNLIMITED}'"
+            f"{name} must be a positive number{most}, got {value!r}: for no limit use "
+            f"None, in a file '{UNLIMITED}'"
         )
 
 

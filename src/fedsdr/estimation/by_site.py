@@ -205,16 +205,17 @@ def _usual_variances(spread: Vector) -> Vector:
 
 
 def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Index:
-    r"""Return variables that y may depend on beside directions, strongest first.
+    r"""Return variables that y may depend on beside directions.
 
-    Their evidence exceeds :math:`2 \log d`, as the largest of d noise variables seldom
-    does; it need not be that of a direction, because K and variables are tested again.
-    If there are any, variables of the support come back with half of that: they were
-    dropped beside directions that may lack one of which they are a part.
+    The evidence of at least one exceeds :math:`2 \log d`, as the largest of d noise
+    variables seldom does; it need not be that of a direction, because K and variables
+    are tested again. If there is one, others come with half of that, of the support and
+    beside it: a part of a direction says little, and noise is dropped again.
     """
     floor, freedom, squared = rest
+    nothing = np.empty(0, dtype=np.intp)
     if floor <= 0.0 or squared <= 0.0:
-        return np.empty(0, dtype=np.intp)
+        return nothing
     needed = 2.0 * float(np.log(max(total.n_variables, 2)))
     evidence = np.array(
         [
@@ -223,9 +224,10 @@ def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Inde
         ]
     )
     strongest = np.argsort(-evidence)[:MOST_MISSED]
-    missed = strongest[evidence[strongest] > needed]
-    known = support[evidence[support] > needed / 2]
-    return np.union1d(missed, known) if missed.size else missed
+    if evidence[strongest[0]] <= needed:
+        return nothing
+    looked_at = np.union1d(strongest, support)
+    return np.asarray(looked_at[evidence[looked_at] > needed / 2])
 
 
 def _table(fit: SiteFit) -> tuple[dict[str, Any], ...]:

@@ -84,8 +84,8 @@ class FedSSIR(Reducer):
         Number of columns up to which sums of all pairs of columns are formed. With
         more, variables are selected among the 200 that move most with y, and the
         solution is proved on all variables from a few columns; those that stand in the
-        way become candidates. "moments", "holdout", "votes" and "pairs" need all pairs,
-        and accept up to 5,000 columns.
+        way become candidates. "moments", "holdout", "votes", "pairs", "tested" and
+        "fdr" need all pairs, and accept up to 5,000 columns.
     max_seconds : float, default=15
         Time limit of that proof, less what the selection among candidates took. When it
         is reached, a `ConvergenceWarning` has the best bound so far.
@@ -93,15 +93,15 @@ class FedSSIR(Reducer):
         "tested": every variable is tested, too, on halves of the rows that have not
         selected it; ``result_.summary()`` shows tests, q-values, selection frequencies
         and intervals. "fdr": variables are selected by these tests so that the false
-        discovery rate is at most 10 %, or `Fdr(level=...)`. Both with
-        ``protocol="sums"`` only.
+        discovery rate is at most 10 %, or ``Fdr(level=...)``. Both need
+        ``refit=True`` and a kernel other than "pairs".
     protocol : {"sums", "secure"}, default="sums"
         "sums": the sums of all sites are added in this process. "secure": sums are
         added under masks, with all messages of a study between institutions that do not
         trust the coordinator; the result is the same, for at least 3 sites.
     random_state : int, RandomState instance, Generator or None, default=None
-        Source of randomness that splits rows for "moments" and "holdout" and decides
-        ties between "votes"; the defaults use no randomness.
+        Source of randomness that splits rows for "moments", "holdout", "tested" and
+        "fdr" and decides ties between "votes"; the defaults use no randomness.
     verbose : int, default=0
         If not 0, lines on stderr say what is being done, with the seconds since the
         start. `fedsdr.telling.listening` calls a function of yours instead.

@@ -25,6 +25,7 @@ from fedsdr.rows.own_sites import OwnSites, split_sites
 from fedsdr.rows.row_marks import RowMarks, warn_of_copies
 from fedsdr.summaries import check_target, is_discrete
 from fedsdr.summaries.dense_blocks import as_dense
+from fedsdr.summaries.inputs import refuse_masked
 from fedsdr.summaries.slicing import MIN_ROWS
 from fedsdr.telling import listening, written_by
 from fedsdr.terms import Variables
@@ -68,6 +69,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Reduced variables.
         """
         check_is_fitted(self)
+        refuse_masked("X", X)
         if not _holds_numbers(X):
             check_columns(X)
         sparse = self._takes_sparse and ("csr", "csc")
@@ -81,6 +83,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Check rows and responses with scikit-learn's validation."""
+        refuse_masked("X", X)
         if not _holds_numbers(X):
             check_columns(X)
         # Before scikit-learn's validation, which turns categories into plain values.

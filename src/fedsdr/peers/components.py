@@ -9,6 +9,7 @@ from fedsdr.arrays import Matrix
 from fedsdr.estimators.checks import check_columns
 from fedsdr.estimators.reducer import Reducer
 from fedsdr.exceptions import InputError, WeakSignalWarning, warn_user
+from fedsdr.summaries.inputs import refuse_masked
 
 
 class Components(Reducer):
@@ -58,6 +59,7 @@ class Components(Reducer):
 
     def _rows(self, X: Any, *, reset: bool, least: int = 1) -> Matrix:
         """Check rows with scikit-learn's own validation."""
+        refuse_masked("X", X)
         check_columns(X)
         rows: Matrix = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_min_samples=least

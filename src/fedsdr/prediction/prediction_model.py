@@ -1,19 +1,23 @@
 """A model of y on the reduced variables, as a frozen value that predicts."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.prediction.additive_fit import AdditiveFit, axis_units
 from fedsdr.result import Result
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation
 from fedsdr.summaries.spline_basis import REACH, SplineBasis
+
+_WHOLE = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 
 #: Normal quantile of pointwise bands: 95 % of curves at a point.
 BAND = 1.959963984540054
@@ -146,17 +150,46 @@ class PredictionModel:
         found = columns @ self.coefficients
         if sites is None or not self.sites:
             return found
-        labels = np.asarray(sites).astype(str)
-        if labels.shape != (len(columns),):
-            raise InputError(
-                f"sites must give one label for each of the {len(columns)} rows, got "
-                f"shape {labels.shape}"
-            )
+        labels = self._labels(sites, len(columns))
         own = self.deviation.columns(columns)
         for label, values in self.sites.items():
             here = labels == label
             found[here] += own[here] @ values
         return found
+
+    def knows(self, sites: Any) -> Mask:
+        """Return which rows are of a site that has coefficients of its own.
+
+        Parameters
+        ----------
+        sites : array-like of shape (n_rows,)
+            Label of each row's site, see `predictor`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            False for rows that are predicted with what all sites have in common.
+        """
+        return np.asarray(pd.notna(self._labels(sites, len(sites))), dtype=np.bool_)
+
+    def _labels(self, sites: Any, n_rows: int) -> NDArray[Any]:
+        """Return the label of each row as the model writes it, None for other sites."""
+        values = np.asarray(sites, dtype=object)
+        if values.shape != (n_rows,):
+            raise InputError(
+                f"sites must give one label for each of the {n_rows} rows, got shape "
+                f"{values.shape}"
+            )
+        places, found = pd.factorize(values)
+        # A missing label has the index -1, which is the last element here.
+        return np.array([*map(self._written, found), None], dtype=object)[places]
+
+    def _written(self, label: Any) -> str | None:
+        # Programs write 1 as 1.0 where another row of the column has a gap.
+        text = str(label)
+        whole = _WHOLE.fullmatch(text)
+        texts = (text, whole[1], f"{whole[1]}.0") if whole else (text,)
+        return next((one for one in texts if one in self.sites), None)
 
     def predict(self, X: Any, sites: Any = None) -> Vector:
         """Predict the mean of y.

@@ -191,6 +191,9 @@ def build_table(
     sites = _sites(loaded, schema.site_column)
     if sites is not None:
         known &= sites.notna().to_numpy()
+    if not known.any():
+        missing = "target" if sites is None else "target or the site"
+        raise InputError(f"the {missing} is missing in all {len(frame)} rows")
     prepared = prepare_table(frame, schema.columns, schema.missing)
     kept = prepared.kept & known
     if kept.sum() < 2:
@@ -215,6 +218,12 @@ def build_table(
         )
     if labels is not None:
         flat = constant_within_sites(X, labels)
+        if len(flat) == X.shape[1]:
+            raise InputError(
+                f"every column is constant within every one of {labels.nunique()} "
+                f"sites, of {len(X)} rows: name the column of sites, not of rows, with "
+                "--site-column"
+            )
         hints += [
             f"'{name}' is constant within every site and was left out: sites are "
             "centred on their own means"

@@ -130,7 +130,8 @@ def guess_target(name: str, column: pd.Series) -> ColumnPlan:
     Returns
     -------
     ColumnPlan
-        A number, a boolean for truth values, or a category of all its texts.
+        A number, a boolean for truth values, a date, which becomes a number of years,
+        or a category of all its texts.
     """
     kind = kind_of(column)
     if kind in ("number", "truth"):
@@ -141,7 +142,16 @@ def guess_target(name: str, column: pd.Series) -> ColumnPlan:
             f"the target is not all numbers: {name}{hint}; if these entries mean "
             "missing, name them with --na"
         )
-    levels = _levels(column.dropna())
+    present = column.dropna()
+    formats = _date_formats(present) if len(present) else []
+    if len(formats) > 1:
+        raise InputError(
+            f"the target '{name}' holds dates, day or month first: write a schema with "
+            "'fedsdr schema', and say type = \"date\" and date_format in its [target]"
+        )
+    if formats:
+        return ColumnPlan(name, "date", date_format=formats[0])
+    levels = _levels(present)
     if kind == "other" or len(levels) < 2:
         raise InputError(
             f"the target '{name}' holds neither numbers nor classes: turn it into "

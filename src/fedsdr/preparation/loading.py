@@ -118,6 +118,7 @@ def load_files(addresses: Sequence[str], options: FileOptions) -> LoadedFiles:
     LoadedFiles
         Rows of all files. An `InputError` names the option that helps.
     """
+    _refuse_repeats(addresses)
     parts = [_load(address, options) for address in addresses]
     first = parts[0]
     for address, part in zip(addresses, parts, strict=True):
@@ -132,6 +133,19 @@ def load_files(addresses: Sequence[str], options: FileOptions) -> LoadedFiles:
     return LoadedFiles(
         _join(frames), pd.Series(labels), first.form, tuple(remarks), first.unnamed
     )
+
+
+def _refuse_repeats(addresses: Sequence[str]) -> None:
+    """Refuse a file that is named twice: its rows would count twice."""
+    known = set()
+    for address in addresses:
+        place = address if "://" in address else Path(address).expanduser().resolve()
+        if place in known:
+            raise InputError(
+                f"{address} is given twice, and its rows would count twice: name every "
+                "file once"
+            )
+        known.add(place)
 
 
 def _load(address: str, options: FileOptions) -> _OneFile:

@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,21 +93,6 @@ class TableSchema:
             table.get("site_column"),
             TextFormat.from_table(table.get("file", {})),
         )
-
-    def with_form(self, form: TextFormat) -> Self:
-        """Return the schema for files that are written in another way.
-
-        Parameters
-        ----------
-        form : TextFormat
-            How the files are written.
-
-        Returns
-        -------
-        TableSchema
-            With the same columns.
-        """
-        return replace(self, form=form)
 
 
 def read_schema(path: str | Path) -> TableSchema:

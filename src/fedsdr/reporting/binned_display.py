@@ -198,8 +198,29 @@ class BinnedSummaryDisplay(Display):
             panel.legend(fontsize=8, frameon=False, ncols=3, loc="upper center")
             text = f"share of each {self.name}"
         else:
-            text = f"share of {self.name} = {bins.labels[1]}"
+            text = share_of(self.name, bins.labels)
         panel.set_ylabel(shorten(text, 40), fontsize=9, color=INK)
+
+
+def share_of(name: str, labels: tuple[str, ...]) -> str:
+    """Name the share of the second of two classes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the response, or the comparison that it is.
+    labels : tuple of str
+        Names of both classes.
+
+    Returns
+    -------
+    str
+        Text such as "share with num > 0" or "share of disease = yes".
+    """
+    is_comparison = any(sign in name for sign in "<>=")
+    if is_comparison and labels in (("0", "1"), ("False", "True")):
+        return f"share with {name}"
+    return f"share of {name} = {labels[1]}"
 
 
 def bins_of(result: Result) -> tuple[SafeBins, ...]:

@@ -12,6 +12,9 @@ LISTED = (
     "response_type", "select", "protocol", "random_state",
 )  # fmt: skip
 
+#: A column that the table of columns does not list by itself: type and details.
+PLAIN = ("number", "")
+
 PAPER = (
     "Cui, W., Zhao, Y., Xu, J. and Cheng, H.: Federated Sufficient Dimension Reduction "
     "Through High-Dimensional Sparse Sliced Inverse Regression."
@@ -42,10 +45,16 @@ def data_section(result: Result) -> Html:
     ]
     parts = [write_table("Data of this analysis", ("what", "value"), rows)]
     columns = _columns(settings)
-    if columns:
+    plain = [name for name, kind, details in columns if (kind, details) == PLAIN]
+    special = [row for row in columns if row[1:] != PLAIN]
+    if special:
         head = ("column", "taken for", "details")
         caption = "What each column was taken for"
-        parts.append(write_table(caption, head, columns, style="text"))
+        parts.append(write_table(caption, head, special, style="text"))
+    if plain:
+        which = "The other columns" if special else "All columns"
+        told = f"{which} are numbers and were taken as they are: {_short(plain, 1000)}."
+        parts.append(tag("p", told))
     missing = settings.get("preparation", {}).get("missing")
     if missing:
         words = {

@@ -19,6 +19,13 @@ from fedsdr.result import NOTHING, Result
 #: Numbers that are written "below" this one.
 SMALL_P = 1e-4
 
+#: Largest q-value of a variable that counts as confirmed: on average a tenth of what is
+#: reported at this level is false.
+CONFIRMED = 0.1
+
+#: Variables that are named where there may be many.
+MOST_NAMED = 6
+
 
 def in_short(result: Result) -> Html:
     """Say in a few sentences what was found and how sure it is.
@@ -45,6 +52,7 @@ def in_short(result: Result) -> Html:
         )
     points = [
         f"{result.n_rows} rows at {_count(result.n_sites, 'site')}.",
+        *confirmed(result),
         certificate_sentence(result),
         f"{_count(len(doubts), 'check')} raised doubts; see “What is assumed”."
         if doubts
@@ -55,6 +63,38 @@ def in_short(result: Result) -> Html:
     heading = tag("h2", "In short", id="short", style="border:0;margin:0.4rem 0 0")
     body = tag("p", tag("strong", main))
     return tag("section", heading, body, listed, class_=style, aria_labelledby="short")
+
+
+def confirmed(result: Result) -> tuple[str, ...]:
+    """Say which of the selected variables the tests confirm, if there were tests.
+
+    Parameters
+    ----------
+    result : Result
+        Result.
+
+    Returns
+    -------
+    tuple of str
+        One sentence, or none.
+    """
+    if result.certainty is None or result.found_nothing:
+        return ()
+    places = np.flatnonzero(result.support)
+    left = [
+        result.feature_names[j]
+        for j in places
+        if result.certainty.q_values[j] > CONFIRMED
+    ]
+    sentence = (
+        "Tests on rows that have not selected them confirm "
+        f"{places.size - len(left)} of {_count(places.size, 'variable')} "
+        f"(q-value up to {CONFIRMED:g})"
+    )
+    if not left:
+        return (f"{sentence}.",)
+    more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+    return (f"{sentence}; not confirmed: {', '.join(left[:MOST_NAMED])}{more}.",)
 
 
 def found_section(result: Result) -> Html:
@@ -206,9 +246,9 @@ def _reading(result: Result) -> str:
     """Say how the table is read."""
     text = (
         "Loadings are per standard deviation and can be compared with each other; "
-        "coefficients per unit are for computing the combination from new rows. A "
-        "combination may be turned round: the signs of all its loadings change "
-        "together, and mean nothing by themselves."
+        "coefficients per unit are for computing the combination from new rows, on "
+        "the scale of the pictures. A combination may be turned round: the signs of "
+        "all its loadings change together, and mean nothing by themselves."
     )
     if result.scores is None:
         return text

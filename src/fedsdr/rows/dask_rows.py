@@ -115,6 +115,10 @@ class DaskStream(Stream):
         Function that returns the responses alone.
     ahead : bool, default=False
         Whether to read the next batch while sums of this one are formed.
+    version : callable without parameters, optional
+        Function whose value changes whenever the rows do.
+    width : int, optional
+        Number of columns, if it is known before a row is read.
     """
 
     def _scan(self) -> Scan:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask
 
-#: Parts that halves are put together of: one more than `method.MOST_SPLITS`.
+#: Parts that halves are put together of: one more than `choices.MOST_SPLITS`.
 N_PARTS = 8
 
 

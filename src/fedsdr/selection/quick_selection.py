@@ -2,20 +2,19 @@
 
 A fit does so many times where it tests: eq2.10 and paths of penalties would take longer
 than all else. Variables are added and dropped one at a time by the score of
-`fedsdr.selection.second_selection`.
+`fedsdr.selection.function_regression`.
 """
 
 import numpy as np
 from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix
-from fedsdr.selection.second_selection import (
+from fedsdr.selection.function_regression import (
     Index,
-    beside_directions,
     improve_singly,
     regression_on,
-    shows_direction,
 )
+from fedsdr.selection.second_selection import beside_directions, shows_direction
 from fedsdr.summaries.summary import Summary
 
 # Probability that a noise variable may matter.

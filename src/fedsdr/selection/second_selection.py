@@ -6,127 +6,27 @@ carry are regressed on all variables, with one penalty per variable (group lasso
 the same sums; and the set of variables is chosen by a score.
 """
 
-from dataclasses import dataclass
-from math import sqrt
-
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Matrix
 from fedsdr.estimation.direction_test import judge, needed_evidence
 from fedsdr.estimation.directions import leading_directions
+from fedsdr.selection.function_regression import (
+    FunctionRegression,
+    Index,
+    best_on_path,
+    regression_on,
+)
 from fedsdr.summaries.summary import Summary
 
-Index = NDArray[np.intp]
-
-# Penalties of the path, and the smallest one relative to the largest.
-N_PENALTIES = 25
-MIN_RATIO = 0.08
-# Rounds of regression and new directions, and penalties after the best one.
+# Rounds of regression and new directions.
 MOST_ROUNDS = 4
-PATIENCE = 6
 # Gain in score, in charges of one variable, from which other variables are taken.
 CLEARLY = 0.5
 # Probability that a given noise variable of the first selection stays.
 NOISE_LEVEL = 0.01
-# Largest number of single variables that are added or dropped.
-MOST_CHANGES = 60
-# Sweeps over the active variables, and the change at which they end.
-MOST_SWEEPS = 100
-SETTLED = 1e-4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Regression:
-    """Functions of y as responses, each with noise of unit variance."""
-
-    sigma: Matrix
-    products: Matrix
-    variances: Vector
-    n_rows: int
-    n_variables: int
-
-    def score(self, variables: Index, charge: float) -> float:
-        """Return how badly some variables explain the responses, with a charge each."""
-        return variables.size * charge - self.gain(variables)
-
-    def gain(self, variables: Index) -> float:
-        r"""Return :math:`-N \sum_k \log(1 - R_k^2)`, a likelihood ratio statistic."""
-        return float(-self.n_rows * np.log(1 - self._shares(variables)).sum())
-
-    def charge(self, variables: Index) -> float:
-        r"""Return what a variable must explain beside others like the given ones.
-
-        Parameters
-        ----------
-        variables : ndarray of int
-            The s variables selected so far.
-
-        Returns
-        -------
-        float
-            :math:`2 L + \min(\log g, (\mu / 2 - L / \mu)^2) + 2 (K - 1)` with
-            :math:`L = \log((d - s) / s)`, :math:`g = G / s` the mean gain of a selected
-            variable and :math:`\mu^2 = g - 1`.
-
-        Notes
-        -----
-        This is the gain from which a variable is more likely to matter than to be
-        noise, if a share s / d of all variables matter: with the logarithm for normal
-        coefficients of variance g (George and Foster 2000, empirical Bayes), with the
-        square for coefficients of equal size; the smaller one is taken. Where few
-        variables explain much, the charge is high and noise stays out; where many
-        explain little each, it is low. One of the K coefficients of a variable is
-        charged so, the others as in Akaike's criterion: most variables belong to one
-        direction.
-        """
-        d, k = self.n_variables, self.products.shape[1]
-        s = max(variables.size, 1)
-        mean = max(self.gain(variables) / s, 2.0)
-        rare = np.log(max((d - s) / s, 1.0))
-        size = np.sqrt(mean - 1.0)
-        known = min(np.log(mean), (size / 2 - rare / size) ** 2)
-        return float(2 * rare + known + 2 * (k - 1))
-
-    def weakest(self, variables: Index) -> int:
-        """Return the place of the variable that explains least beside the others."""
-        return int(np.argmin(self.losses(variables)))
-
-    def losses(self, variables: Index) -> Vector:
-        """Return what each variable explains beside the others, as a chi-square."""
-        inverse = np.linalg.pinv(self.sigma[np.ix_(variables, variables)])
-        solved = inverse @ self.products[variables]
-        losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
-        return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
-
-    def strongest(self, variables: Index) -> int:
-        """Return the variable that explains most in addition to some."""
-        return int(np.argmax(self.additions(variables)))
-
-    def additions(self, variables: Index) -> Vector:
-        """Return what each variable explains in addition to some; -1 for these."""
-        inside = self.sigma[np.ix_(variables, variables)]
-        across = self.sigma[:, variables]
-        shared = np.linalg.lstsq(inside, across.T, rcond=1e-10)[0].T
-        left = self.products - shared @ self.products[variables]
-        room = np.diag(self.sigma) - (shared * across).sum(axis=1)
-        gains = (left**2 / self._unexplained(variables)).sum(axis=1)
-        usable = room > 1e-6 * np.diag(self.sigma)
-        gains = np.where(usable, gains / np.where(usable, room, 1.0), 0.0)
-        gains[variables] = -1.0
-        return np.asarray(gains)
-
-    def _unexplained(self, variables: Index) -> Vector:
-        return np.asarray(self.variances * (1 - self._shares(variables)))
-
-    def _shares(self, variables: Index) -> Vector:
-        inside = self.sigma[np.ix_(variables, variables)]
-        wanted = self.products[variables]
-        solved = np.linalg.lstsq(inside, wanted, rcond=1e-10)[0]
-        shares = (wanted * solved).sum(axis=0) / self.variances
-        return np.asarray(np.clip(shares, 0.0, 0.999))
 
 
 def select_again(
@@ -157,7 +57,7 @@ def select_again(
             break
         charge = regression.charge(best)
         most = max(total.n_rows // 4, best.size)
-        found = _best_on_path(regression, charge, most)
+        found = best_on_path(regression, charge, most)
         if found is None or np.array_equal(found, best):
             break
         gain = regression.score(best, charge) - regression.score(found, charge)
@@ -332,7 +232,7 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
     size = float((direction.T @ moved)[0, 0])
     if size <= 0.0:
         return None
-    regression = _Regression(
+    regression = FunctionRegression(
         total.sigma,
         moved / np.sqrt(size),
         np.ones(1),
@@ -340,192 +240,4 @@ def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
         total.n_variables,
     )
     charge = float(np.log(total.n_rows) + np.log(total.n_variables))
-    return _best_on_path(regression, charge, max(total.n_rows // 10, 1))
-
-
-def regression_on(
-    total: Summary, support: Index, n_directions: int
-) -> _Regression | None:
-    r"""Make responses of the directions on the support.
-
-    Parameters
-    ----------
-    total : Summary
-        Sums over all sites, columns on a common scale.
-    support : ndarray of int
-        Indices of the variables selected so far.
-    n_directions : int
-        Dimension K.
-
-    Returns
-    -------
-    _Regression or None
-        Regression of functions of y on all variables; None if no direction explains
-        more than noise.
-
-    Notes
-    -----
-    With generalised eigenvalue :math:`\lambda_k` and :math:`T v_k = F (F' v_k)`, the
-    response :math:`g_k = F' v_k / \lambda_k` has the regression coefficients
-    :math:`v_k`, variance :math:`1 / \lambda_k` and residual variance
-    :math:`(1 - \lambda_k) / \lambda_k`, by which it is divided. The noise floor must
-    not be subtracted: T has the noise as well, and the share of a response that the
-    support explains would exceed :math:`\lambda_k`, for a strong signal 1.
-    """
-    part = total.subset(support)
-    vectors, values = leading_directions(part.sigma, part.kernel, n_directions)
-    kept = values[: vectors.shape[1]] - total.noise_floor > 1e-3
-    if not kept.any():
-        return None
-    shares = np.clip(values[: vectors.shape[1]][kept], 1e-3, 0.99)
-    directions = np.zeros((total.n_features, int(kept.sum())))
-    directions[support] = vectors[:, kept]
-    products = total.kernel @ directions / np.sqrt(shares * (1 - shares))
-    rows = max(total.n_rows - total.n_sites, 1)
-    return _Regression(total.sigma, products, 1 / (1 - shares), rows, total.n_variables)
-
-
-def _best_on_path(regression: _Regression, charge: float, most: int) -> Index | None:
-    """Return the variables with the best score on the path of penalties."""
-    sizes = np.linalg.norm(regression.products, axis=1)
-    coefficients = np.zeros_like(regression.products)
-    best: tuple[float, Index] | None = None
-    since = 0
-    for penalty in sizes.max() * np.geomspace(1.0, MIN_RATIO, N_PENALTIES)[1:]:
-        active = group_lasso(
-            regression.sigma, regression.products, penalty, coefficients
-        )
-        if active.size > most:
-            break
-        if not active.size:
-            continue
-        score = regression.score(active, charge)
-        if best is None or score < best[0]:
-            best, since = (score, active), 0
-        else:
-            since += 1
-            if since >= PATIENCE:
-                break
-    return None if best is None else improve_singly(regression, best[1], charge, most)
-
-
-def improve_singly(
-    regression: _Regression, variables: Index, charge: float, most: int
-) -> Index:
-    """Add and drop single variables while the score gets better.
-
-    Parameters
-    ----------
-    regression : _Regression
-        Regression of functions of y on all variables.
-    variables : ndarray of int
-        Indices of the variables to begin with.
-    charge : float
-        Charge of every variable.
-    most : int
-        Largest number of variables.
-
-    Returns
-    -------
-    ndarray of int
-        Indices, ascending.
-
-    Notes
-    -----
-    A lasso lets the neighbours of a variable in before it; what is best without a
-    penalty is found one variable at a time.
-    """
-    score = regression.score(variables, charge)
-    for _ in range(MOST_CHANGES):
-        candidates = [np.delete(variables, regression.weakest(variables))]
-        if variables.size < most:
-            candidates.append(np.append(variables, regression.strongest(variables)))
-        scored = [
-            (regression.score(one, charge), one) for one in candidates if one.size
-        ]
-        if not scored:
-            break
-        found = min(scored, key=lambda pair: pair[0])
-        if found[0] >= score - 1e-9 * abs(score):
-            break
-        score, variables = found
-    return np.sort(variables)
-
-
-def group_lasso(
-    sigma: Matrix, products: Matrix, penalty: float, coefficients: Matrix
-) -> Index:
-    r"""Solve a group lasso from sums, by descent over the variables that matter.
-
-    Parameters
-    ----------
-    sigma : ndarray of shape (d, d)
-        Covariance of x.
-    products : ndarray of shape (d, K)
-        Covariances C of x with K responses.
-    penalty : float
-        Penalty of the length of a variable's coefficients.
-    coefficients : ndarray of shape (d, K)
-        Start; overwritten with the solution.
-
-    Returns
-    -------
-    ndarray of int
-        Variables whose coefficients are not zero.
-
-    Notes
-    -----
-    .. math:: \min_B \tfrac12 \mathrm{tr}\, B' \Sigma B - \mathrm{tr}\, B' C +
-              \rho \sum_j |b_j|
-
-    Variables enter when they violate the optimality condition
-    :math:`|c_j - \Sigma_j B| \le \rho`.
-    """
-    active = np.flatnonzero(coefficients.any(axis=1))
-    while True:
-        inside = sigma[np.ix_(active, active)]
-        left = products[active] - inside @ coefficients[active]
-        own = coefficients[active].tolist()
-        rows, parts = inside.tolist(), left.T.tolist()
-        for _ in range(MOST_SWEEPS):
-            if _sweep(rows, own, parts, float(penalty)) < SETTLED:
-                break
-        coefficients[active] = np.reshape(own, left.shape)
-        rest = products - sigma[:, active] @ coefficients[active]
-        violations = np.linalg.norm(rest, axis=1) - penalty
-        violations[active] = 0.0
-        entering = np.flatnonzero(violations > 1e-6 * penalty)
-        if not entering.size:
-            return np.flatnonzero(coefficients.any(axis=1))
-        active = np.union1d(active, entering[np.argsort(-violations[entering])][:20])
-
-
-def _sweep(
-    rows: list[list[float]],
-    own: list[list[float]],
-    parts: list[list[float]],
-    penalty: float,
-) -> float:
-    """Move the coefficients of each variable in turn, and return the largest step.
-
-    `rows` are those of the covariance, `own` the coefficients of each variable, `parts`
-    what is left of each response. So few numbers are faster as numbers of Python than
-    as arrays.
-    """
-    change = 0.0
-    for i, (row, before) in enumerate(zip(rows, own, strict=True)):
-        scale = row[i]
-        pulled = [
-            part[i] + scale * one for part, one in zip(parts, before, strict=True)
-        ]
-        length = sqrt(sum([one * one for one in pulled]))
-        shrink = (1.0 - penalty / length) / scale if length > penalty else 0.0
-        after = [shrink * one for one in pulled]
-        if after == before:
-            continue
-        for k, (new, old) in enumerate(zip(after, before, strict=True)):
-            step = new - old
-            parts[k] = [a - step * b for a, b in zip(parts[k], row, strict=True)]
-            change = max(change, abs(step))
-        own[i] = after
-    return change
+    return best_on_path(regression, charge, max(total.n_rows // 10, 1))

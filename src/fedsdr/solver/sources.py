@@ -83,7 +83,6 @@ class ColumnSource(ABC):
         self.sigma_diagonal: Vector = sigma
         self.kernel_diagonal: Vector = kernel - noise_floor * sigma
         self._kept: dict[int, tuple[Vector, Vector]] = {}
-        self._n_multiplied = 0
 
     @property
     def n_features(self) -> int:
@@ -94,11 +93,6 @@ class ColumnSource(ABC):
     def n_columns(self) -> int:
         """Number of columns asked for so far; none is fetched twice."""
         return len(self._kept)
-
-    @property
-    def n_multiplied(self) -> int:
-        """Number of rows multiplied out so far."""
-        return self._n_multiplied
 
     @property
     def has_row_space(self) -> bool:
@@ -174,7 +168,6 @@ class ColumnSource(ABC):
         ndarray of shape (a, b)
             Block, which is not kept.
         """
-        self._n_multiplied += rows.size
         return self._multiply(rows, others, self.noise_floor + shift)
 
     def row_space(self) -> RowSpace | None:

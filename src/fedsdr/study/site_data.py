@@ -20,6 +20,7 @@ from fedsdr.rows.streamed_rows import batch_rows
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.level_counts import LevelCounts, count_levels
 from fedsdr.study.origin_reader import OriginReader
+from fedsdr.study.plain_numbers import plain_reader
 from fedsdr.study.preprocessing import ColumnProfile, Prepared, Preprocessor
 from fedsdr.study.rare_gaps import leave_rare_gaps
 from fedsdr.study.site_file import SiteFile
@@ -27,6 +28,9 @@ from fedsdr.study.study_file import StudyFile
 from fedsdr.study.value_summary import ValueSummary, summarize_values
 
 MEBIBYTE = 2**20
+
+#: What is said of a file that changes while its rows are checked.
+WRITTEN = "the file was written to while it was read: read a copy that nobody writes to"
 
 
 class SiteData:
@@ -107,14 +111,22 @@ class SiteData:
         Rows
             Rows in memory if they fit into the memory that the site file allows,
             otherwise rows that are read again for every sum. If values do not fit the
-            study, a `CheckError` names their columns and counts.
+            study, or if the file is written to meanwhile, a `CheckError` says so.
         """
         memory = self._site.memory * MEBIBYTE
+        version = getattr(self._source, "version", lambda: None)
+        before = version()
         profile, origin, batches = self._scan(memory)
         profile.check(self._where)
         name, features = self._site.name, self._study.features
         if batches is None:
-            return StreamedRows(self.read, generator, name, features, memory, origin)
+            size = batch_rows(len(features), memory)
+            plain = plain_reader(self._source, self._preprocessor, profile, size)
+            read = self.read if plain is None else plain
+            rows = StreamedRows(read, generator, name, features, memory, origin)
+            if version() != before:
+                raise CheckError(self._where, [WRITTEN])
+            return rows
         X = np.concatenate([X for X, _ in batches])
         y = np.concatenate([y for _, y in batches])
         return MemoryRows(X, y, generator, name, features, origin)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from fedsdr.disclosure import Ledger, LedgerError
+from fedsdr.disclosure.chain import TornLineError
 from fedsdr.exceptions import InputError
 from fedsdr.files import PRIVATE
 from fedsdr.secure_sum import Identity
@@ -140,6 +141,8 @@ def _look_at_ledger(site: SiteFile, now: datetime) -> Iterator[Finding]:
         ledger = open_ledger(site, identity)
         status = ledger.verify()
     except LedgerError as error:
+        if isinstance(error, TornLineError):
+            remedy = f"fedsdr site ledger mend {site.file.name}"
         yield Finding("ledger", "fail", f"{path.name} is not whole: {error}", remedy)
         return
     except InputError as error:

@@ -212,6 +212,12 @@ class StudyFile(BaseModel):
                 "[model] response = 'ordered' needs a target of type 'number': levels "
                 "of a category have no order"
             )
+        asked = self.model.method.n_directions
+        if isinstance(asked, int) and asked > len(self.features):
+            raise InputError(
+                f"[model] n_directions = {asked} is not possible: there are no more "
+                f"directions than columns, {len(self.features)} with indicators"
+            )
         if self.privacy is not None:
             self._check_private()
         if self.pictures:

@@ -37,6 +37,7 @@ def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         return X, y
     from sklearn.utils import check_array, check_consistent_length
 
+    refuse_masked("X", X)
     X = check_array(X, dtype=list(SUMMED_TYPES), accept_sparse="csr", input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
@@ -65,6 +66,24 @@ def finite_means(X: Any) -> Vector:
     return means
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse a masked array of numpy, whose masks would be lost in silence.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls the array.
+    values : object
+        What the user passed; an `InputError` counts the values that are masked.
+    """
+    count = int(np.sum(np.ma.getmaskarray(values))) if np.ma.isMA(values) else 0
+    if count:
+        raise InputError(
+            f"{name} is a masked array with {count} masked value(s): leave those rows "
+            "out or fill them in"
+        )
+
+
 def check_target(y: Any) -> NDArray[Any]:
     """Validate a response and reduce its types to numbers or classes.
 
@@ -84,6 +103,7 @@ def check_target(y: Any) -> NDArray[Any]:
         raise InputError("y is missing: sliced inverse regression needs a response")
     if _is_plain(y, 1):
         return np.asarray(y)
+    refuse_masked("y", y)
     from sklearn.utils import assert_all_finite
     from sklearn.utils.validation import column_or_1d
 

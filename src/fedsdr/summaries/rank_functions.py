@@ -205,22 +205,6 @@ class ResponseFunctions:
         return slice(None), np.vstack([smooth, self.response[place]])
 
 
-def rank_polynomials(ranks: Ranks) -> Matrix:
-    """Evaluate the polynomials in all rows at once, see `RankPolynomials`.
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_rows,), int
-        Dense rank 0, 1, ... of each row's response; equal for tied responses.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_polynomials)
-        Values, one column per polynomial.
-    """
-    return RankPolynomials(np.bincount(ranks), chunk=len(ranks)).at(ranks)
-
-
 def plain_response(y: Any) -> Vector:
     """Return the response itself, about its mean, in its own units.
 

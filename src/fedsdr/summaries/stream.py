@@ -93,6 +93,10 @@ class Stream:
     _ahead: NDArray[Any] | None = field(default=None, init=False)
     _reached: Matrix = field(default_factory=lambda: np.zeros(1), init=False)
 
+    def __post_init__(self) -> None:
+        if self.version is not None:
+            self._version = self.version()
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""
@@ -342,12 +346,8 @@ class Stream:
         self._prints = prints
 
     def _require_version(self) -> None:
-        """Raise an error if the source was written to since rows were first read."""
-        if self.version is None:
-            return
-        now = self.version()
-        self._version = now if self._version is None else self._version
-        if now != self._version:
+        """Raise an error if the source was written to since this stream was made."""
+        if self.version is not None and self.version() != self._version:
             raise InputError(_CHANGED)
 
     def _printed(self) -> Iterator[tuple[Matrix, NDArray[Any], tuple[int, int]]]:

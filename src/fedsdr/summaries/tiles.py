@@ -4,7 +4,7 @@ X is an array of any of the `SUMMED_TYPES`, or a sparse matrix of scipy; only a 
 ever dense, centred and in float64.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -17,25 +17,6 @@ from fedsdr.summaries.dense_blocks import column_slices, dense_columns
 from fedsdr.summaries.summary import centre
 
 Found = TypeVar("Found")
-
-
-def column_tiles(X: Any) -> Iterator[tuple[slice, Matrix]]:
-    """Read all columns once, a tile at a time.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_rows, n_features)
-        Rows; of sparse matrices, compressed columns are the fastest.
-
-    Yields
-    ------
-    place : slice
-        Columns of the tile.
-    rows : ndarray of shape (n_rows, n_tile)
-        All rows of these columns, centred; the caller may overwrite them.
-    """
-    for place in column_slices(*X.shape):
-        yield place, _centred(X, place)
 
 
 def map_tiles(X: Any, form: Callable[[slice, Matrix], Found]) -> list[Found]:
@@ -78,24 +59,6 @@ def column_squares(X: Any) -> Vector:
     return np.concatenate(
         map_tiles(X, lambda _, rows: np.einsum("ij,ij->j", rows, rows))
     )
-
-
-def products_with(X: Any, values: Matrix) -> Matrix:
-    r"""Compute :math:`X_c' V` for all columns, which are centred.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_rows, n_features)
-        Rows.
-    values : ndarray of shape (n_rows, n_values)
-        V: functions of y, or some columns from `dense_columns`, centred.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_values)
-        Products.
-    """
-    return np.vstack(map_tiles(X, lambda _, rows: rows.T @ values))
 
 
 def _centred(X: Any, place: slice) -> Matrix:

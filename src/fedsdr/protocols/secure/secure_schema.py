@@ -92,7 +92,6 @@ KEYS = (
     FieldSpec("mask_key", "bytes", "X25519 key of pairwise masks", BOTH, (32,)),
     FieldSpec("box_key", "bytes", "X25519 key of boxes", BOTH, (32,)),
     FieldSpec("commitment", "bytes", "X25519 key of the seed of r_i", BOTH, (32,)),
-    FieldSpec("commitment", "bytes", "SHA-256 of the seed of r_i", BOTH, (32,)),
     FieldSpec("n_entries", "int", "number of entries in the site's ledger", BOTH),
     FieldSpec("head", "bytes", "hash of its last entry", BOTH, (32,)),
     FieldSpec("signature", "bytes", "Ed25519, over keys, study and round", BOTH, (64,)),
@@ -401,7 +400,9 @@ SECURE = Schema(
                 "four numbers of how many directions the site uses, and of every "
                 "column its skewness and products of its square with functions of y, "
                 "then at five levels 1 for the number of directions that the site "
-                "needs, and degrees of freedom; "
+                "needs, and degrees of freedom; for pictures: in bins of each "
+                "direction the rows of each class, or rows and y, without small "
+                "cells; "
                 "for split_tests: for each half and tested variable the coefficients "
                 "of functions of y, their products with squared residuals, and fourth "
                 "powers, over the rows of the other half, their number, and 1; for "

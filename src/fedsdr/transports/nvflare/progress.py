@@ -80,6 +80,25 @@ class Snapshot:
     updated: float = 0.0
     begun: float = 0.0
 
+    def awaited(self, now: float) -> dict[str, float]:
+        """List sites whose answer is awaited.
+
+        Parameters
+        ----------
+        now : float
+            Seconds since 1970.
+
+        Returns
+        -------
+        dict of str to float
+            For how many seconds each of them is; none once the study has ended.
+        """
+        if self.state != RUNNING:
+            return {}
+        seconds = max(0.0, now - (self.begun or self.updated))
+        waiting = (site for site, word in self.sites.items() if word in (WAITING, AWAY))
+        return dict.fromkeys(sorted(waiting), seconds)
+
 
 class NodeProgress:
     """Writes a `Snapshot` whenever something happens.

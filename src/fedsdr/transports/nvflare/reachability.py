@@ -36,7 +36,7 @@ class Reachability:
         Seconds without a connection after which a site is lost. It may come back before
         that, since nodes connect again.
     registered : callable
-        Reads which registration of each site is valid now, see `read_presence`.
+        Reads which registration of each site is valid now, see `read_registrations`.
 
     Notes
     -----

@@ -11,13 +11,7 @@ from pathlib import Path
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols.wire import decode
 from fedsdr.study.conducting import CLAIM, JOURNAL, RESULT
-from fedsdr.transports.nvflare.progress import (
-    AWAY,
-    RUNNING,
-    WAITING,
-    Snapshot,
-    read_progress,
-)
+from fedsdr.transports.nvflare.progress import RUNNING, Snapshot, read_progress
 
 #: What sites do in each round.
 ROUNDS = {
@@ -111,12 +105,7 @@ class StudyView:
     @property
     def awaited(self) -> dict[str, float]:
         """Sites whose answer is awaited, and the seconds for which it is."""
-        shot = self.snapshot
-        if shot is None or not self.runs:
-            return {}
-        seconds = max(0.0, self.now - (shot.begun or shot.updated))
-        waiting = (site for site, word in shot.sites.items() if word in (WAITING, AWAY))
-        return dict.fromkeys(sorted(waiting), seconds)
+        return {} if self.snapshot is None else self.snapshot.awaited(self.now)
 
     @property
     def still(self) -> float:
