@@ -1,6 +1,7 @@
-"""Sparse matrices, and rows in single precision, are fitted as they are."""
+"""Sparse matrices, single precision and bytes are fitted as they are."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from fedsdr import FedSSIR
 from fedsdr.method import Method
 from fedsdr.rows import MemoryRows
 from fedsdr.summaries import summarize
+from fedsdr.summaries.dense_blocks import largest_values
 from fedsdr.terms import Terms, Variables
 
 FORMS = {
@@ -20,6 +22,7 @@ FORMS = {
     "lil": sparse.lil_array,
     "float32": lambda X: X.astype(np.float32),
     "bytes": lambda X: X.astype(np.int8),
+    "bytes without a sign": lambda X: X.astype(np.uint8),
 }
 
 
@@ -83,6 +86,36 @@ def test_all_sums_of_a_site_are_those_of_dense_rows(genotypes: tuple) -> None:
     columns, scale = np.array([3, 1]), np.array([2.0, 0.5])
     (one, _), (other, _) = (next(own.batches(columns, scale)) for own in (dense, thin))
     np.testing.assert_allclose(one, other, atol=1e-13)
+
+
+def test_bytes_are_never_dense_numbers_as_a_whole(rng: np.random.Generator) -> None:
+    # Few columns, of which all pairs are summed, and many, of which a few.
+    for shape in ((40_000, 100), (4_000, 1_000)):
+        X = rng.binomial(2, 0.3, size=shape).astype(np.int8)
+        y = X[:, 0] - X[:, 1] + 0.2 * rng.normal(size=shape[0])
+        sites = np.arange(shape[0]) % 4
+        FedSSIR(1, max_seconds=0.1).fit(X[:100, :50], y[:100])
+        tracemalloc.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            FedSSIR(1, max_seconds=0.1).fit(X, y, sites=sites)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 8 * X.size
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csc_array])
+def test_the_smallest_byte_is_as_large_as_it_is(make, rng) -> None:
+    X = rng.integers(-128, 5, size=(60, 3)).astype(np.int8)
+    X[0] = -128
+    y = rng.normal(size=60)
+    rows = MemoryRows(make(X), y, rng)
+    rows.check_values()
+    np.testing.assert_allclose(rows.variances(), X.astype(float).var(axis=0))
+    assert largest_values(make(X)).tolist() == [128.0] * 3
+    scatter = summarize(make(X), y, response="ordered").scatter
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(scatter, centred.T @ centred)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -1,5 +1,7 @@
 """Plans of columns, and Preparation as a transformer."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from fedsdr.data.number_text import read_written
 from fedsdr.data.text_format import TextFormat
 from fedsdr.preparation import ColumnPlan, Preparation, TableSchema
 from fedsdr.preparation.column_steps import prepare_column
+from fedsdr.preparation.prepared_table import prepare_table
 
 
 def prepared(values: list, **plan: object) -> np.ndarray:
@@ -149,3 +152,15 @@ def test_given_plans_are_applied() -> None:
 @parametrize_with_checks([Preparation()])
 def test_scikit_learn_is_content(estimator, check) -> None:
     check(estimator)
+
+
+def test_many_columns_take_little_more_than_their_values(rng) -> None:
+    values = rng.normal(size=(200, 5_000))
+    frame = pd.DataFrame(values, columns=[f"g{j}" for j in range(5_000)])
+    plans = [ColumnPlan(name, "number") for name in frame.columns]
+    tracemalloc.start()
+    found = prepare_table(frame, plans, "refuse")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found.X.to_numpy(), values)
+    assert peak < 2.5 * values.nbytes

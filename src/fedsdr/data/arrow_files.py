@@ -165,6 +165,13 @@ class ArrowSource:
 
     def _read(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         """Read one file after another, in the types of all files together."""
+        try:
+            yield from self._read_files(columns, size)
+        finally:
+            # Arrow would keep as much as the largest batch took.
+            pa.default_memory_pool().release_unused()
+
+    def _read_files(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([self._dataset.schema.field(name) for name in columns])
         for fragment in self._dataset.get_fragments():
             known = ds.get_partition_keys(fragment.partition_expression)

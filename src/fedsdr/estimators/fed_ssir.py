@@ -3,8 +3,6 @@
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from fedsdr.estimators.former_names import (
     accept_former_names,
     fit_by_former_protocol,
@@ -19,6 +17,7 @@ from fedsdr.extras import require
 from fedsdr.method import Method
 from fedsdr.rows.row_marks import RowMarks
 from fedsdr.run import run
+from fedsdr.summaries.dense_blocks import SUMMED_TYPES
 
 PROTOCOLS = ("sums", "secure")
 
@@ -183,7 +182,7 @@ class FedSSIR(Reducer):
 
     __metadata_request__fit: ClassVar = REQUESTED_MARKS
 
-    _kept_types = (np.float64, np.float32)
+    _kept_types = SUMMED_TYPES
     _takes_sparse = True
     _takes_dask = True
 
@@ -237,10 +236,11 @@ class FedSSIR(Reducer):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows of all sites: numpy, pandas, polars, Arrow or scipy.sparse. A sparse
-            matrix, and float32, become dense matrices of float64 block by block only;
-            with ``scores="normal"``, or numbers far from 1, all at once. The rows of a
-            data frame or array of Dask, with `y` and `sites` in the same partitions,
-            are summed by the workers.
+            matrix, float32, and whole numbers of one byte (such as genotypes: 0, 1 and
+            2) become dense matrices of float64 block by block only; with
+            ``scores="normal"``, or numbers far from 1, all at once. The rows of a data
+            frame or array of Dask, with `y` and `sites` in the same partitions, are
+            summed by the workers.
         y : array-like of shape (n_rows,)
             Response: numbers, or classes.
         sites : array-like of shape (n_rows,), optional

@@ -19,6 +19,8 @@ from fedsdr.preparation.loading import LoadedFiles
 from fedsdr.preparation.prepared_table import (
     apply_plans,
     check_columns_fit,
+    count_problems,
+    each_column,
     prepare_table,
 )
 from fedsdr.preparation.schema_file import TableSchema
@@ -199,7 +201,9 @@ def build_table(
             f"{int(kept.sum())} of {len(frame)} rows are left without a gap: fill gaps "
             "with --missing mean, or leave out columns with --drop"
         )
-    X = prepared.X[known[prepared.kept]].reset_index(drop=True)
+    X, own = prepared.X, known[prepared.kept]
+    if not own.all():
+        X = X[own].reset_index(drop=True)
     filled = {str(n): int(k) for n, k in X.isna().sum().items() if k}
     X = _without_empty(X)
     if filled:
@@ -225,7 +229,7 @@ def build_table(
             "centred on their own means"
             for name in flat
         ]
-        X = X.drop(columns=flat)
+        X = X.drop(columns=flat) if flat else X
     if not X.shape[1]:
         raise InputError("no covariates are left: every column is taken or left out")
     response = pd.Series(y[kept], name=target.name)
@@ -252,8 +256,8 @@ def count_gaps(frame: pd.DataFrame, plans: Sequence[ColumnPlan]) -> Mapping[str,
         Missing values, those that missing codes stand for included.
     """
     return {
-        name: int(one.missing.sum()) + one.steps.get("to missing level", 0)
-        for name, one in apply_plans(frame, plans).items()
+        plan.name: int(one.missing.sum()) + one.steps.get("to missing level", 0)
+        for plan, one in each_column(frame, plans)
     }
 
 
@@ -265,7 +269,8 @@ def _response(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     column = apply_plans(frame, plans, only=target.name)[target.name]
     rule = target.missing or missing
-    check_columns_fit({target.name: column}, {target.name: rule})
+    problems = {target.name: count_problems(column)}
+    check_columns_fit(problems, {target.name: rule}, len(frame))
     values = column.values
     if target.type == "category":
         values = np.array(target.levels, dtype=object)[np.maximum(values, 0)]
@@ -289,4 +294,5 @@ def _mark(frame: pd.DataFrame, argument: str, column: str) -> pd.Series:
 
 
 def _without_empty(X: pd.DataFrame) -> pd.DataFrame:
-    return X.loc[:, X.notna().any()]
+    there = X.notna().any()
+    return X if there.all() else X.loc[:, there]

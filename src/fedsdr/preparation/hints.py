@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fedsdr.arrays import Vector
 from fedsdr.preparation.column_plan import ColumnPlan
+from fedsdr.preparation.prepared_table import LOT
 
 #: Rank correlation with the response from which a column gives it away.
 TELLING = 0.999
@@ -115,18 +117,23 @@ def telling(X: pd.DataFrame, y: NDArray[Any]) -> list[str]:
         return [str(name) for name in X.columns if _separates(X[name], codes)]
     if y.dtype.kind not in "fiu":
         return []
-    ranks = X.rank().to_numpy()
     response = pd.Series(y).rank().to_numpy()
-    ranks = ranks - ranks.mean(axis=0)
     response = response - response.mean()
+    found: list[str] = []
+    for start in range(0, X.shape[1], LOT):
+        some = X.iloc[:, start : start + LOT]
+        near = _rank_correlations(some, response) >= TELLING
+        found += map(str, some.columns[near])
+    return found
+
+
+def _rank_correlations(X: pd.DataFrame, response: Vector) -> Vector:
+    """Correlate the ranks of columns with those of the response, about their mean."""
+    ranks = X.rank().to_numpy()
+    ranks = ranks - ranks.mean(axis=0)
     size = np.linalg.norm(ranks, axis=0) * np.linalg.norm(response)
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.abs(response @ ranks) / size
-    return [
-        str(name)
-        for name, one in zip(X.columns, correlation, strict=True)
-        if one >= TELLING
-    ]
+        return np.asarray(np.abs(response @ ranks) / size)
 
 
 def _separates(column: pd.Series, codes: NDArray[Any]) -> bool:

@@ -1,12 +1,13 @@
 """Apply the plans of all columns to a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 
-from fedsdr.arrays import Mask, Matrix
+from fedsdr.arrays import Mask
 from fedsdr.data.names import enumerate_names, require_column
 from fedsdr.exceptions import InputError
 from fedsdr.preparation.column_plan import ColumnPlan
@@ -16,6 +17,9 @@ from fedsdr.preparation.column_steps import (
     prepare_column,
     to_block,
 )
+
+#: Columns that are held in every detail at a time.
+LOT = 1_000
 
 #: What an analyst can do about each problem.
 REMEDIES = {
@@ -40,13 +44,10 @@ class PreparedTable:
         Numbers and indicators; NaN where a mean is to be filled in.
     kept : ndarray of bool, shape (n_read,)
         Rows that were kept.
-    columns : dict of str to ColumnValues
-        Values of each column that is used, of all rows.
     """
 
     X: pd.DataFrame
     kept: Mask
-    columns: dict[str, ColumnValues]
 
 
 def apply_plans(
@@ -55,7 +56,35 @@ def apply_plans(
     names: Mapping[str, str] | None = None,
     only: str | None = None,
 ) -> dict[str, ColumnValues]:
-    """Prepare every column that is used.
+    """Prepare every column that is used, and hold all of them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns as they were read.
+    plans : sequence of ColumnPlan
+        Plans, see `each_column`.
+    names : mapping of str to str or None, default=None
+        Name in `frame` of each column whose name differs there.
+    only : str or None, default=None
+        The one column to prepare; all that are used if None.
+
+    Returns
+    -------
+    dict of str to ColumnValues
+        What `each_column` yields, by the name of the plan.
+    """
+    found = each_column(frame, plans, names, only)
+    return {plan.name: column for plan, column in found}
+
+
+def each_column(
+    frame: pd.DataFrame,
+    plans: Sequence[ColumnPlan],
+    names: Mapping[str, str] | None = None,
+    only: str | None = None,
+) -> Iterator[tuple[ColumnPlan, ColumnValues]]:
+    """Prepare the columns that are used, one after the other.
 
     Parameters
     ----------
@@ -68,11 +97,13 @@ def apply_plans(
     only : str or None, default=None
         The one column to prepare; all that are used if None.
 
-    Returns
-    -------
-    dict of str to ColumnValues
-        For each plan that is used, its values. Expressions see columns without missing
-        codes, recoded and converted, where they have a plan, and as they are else.
+    Yields
+    ------
+    plan : ColumnPlan
+        A plan that is used.
+    column : ColumnValues
+        Its values. Expressions see columns without missing codes, recoded and
+        converted, where they have a plan, and as they are else.
     """
     renamed = names or {}
     by_name = {plan.name: plan for plan in plans}
@@ -93,7 +124,6 @@ def apply_plans(
             )
         return clean_column(raw(name, plan.reads[0]), plan)
 
-    found = {}
     for plan in plans:
         if not plan.used or only not in (None, plan.name):
             continue
@@ -101,8 +131,7 @@ def apply_plans(
             seen = {plan.reads[0]: raw(plan.name, plan.reads[0])}
         else:
             seen = {name: cleaned(name) for name in plan.reads}
-        found[plan.name] = prepare_column(seen, plan, len(frame))
-    return found
+        yield plan, prepare_column(seen, plan, len(frame))
 
 
 def prepare_table(
@@ -125,18 +154,32 @@ def prepare_table(
         Rows without those that have gaps where they are dropped. An `InputError`
         lists columns with other problems, and never shows a value.
     """
-    columns = apply_plans(frame, plans)
     rules = {plan.name: _rule(plan, missing) for plan in plans}
-    check_columns_fit(columns, rules)
+    features = [one for plan in plans if plan.used for one in plan.features]
+    values = np.empty((len(frame), len(features)))
     kept = np.ones(len(frame), dtype=bool)
-    for name, column in columns.items():
-        if rules[name] == "drop":
-            kept &= ~column.missing
-    used = [plan for plan in plans if plan.used]
-    blocks: list[Matrix] = [to_block(columns[p.name].values[kept], p) for p in used]
-    features = [feature for plan in used for feature in plan.features]
-    values = np.column_stack(blocks) if blocks else np.empty((int(kept.sum()), 0))
-    return PreparedTable(pd.DataFrame(values, columns=features), kept, columns)
+    problems, place = {}, 0
+    # With 100,000 columns, what is known of a row in each takes more than the rows.
+    for lot in _in_lots(each_column(frame, plans), LOT):
+        for plan, column in lot:
+            problems[plan.name] = count_problems(column)
+            if rules[plan.name] == "drop":
+                kept &= ~column.missing
+        block = np.column_stack([to_block(one.values, plan) for plan, one in lot])
+        values[:, place : place + block.shape[1]] = block
+        place += block.shape[1]
+    check_columns_fit(problems, rules, len(frame))
+    own = values if kept.all() else values[kept]
+    return PreparedTable(pd.DataFrame(own, columns=features, copy=False), kept)
+
+
+def _in_lots(
+    columns: Iterable[tuple[ColumnPlan, ColumnValues]], size: int
+) -> Iterator[list[tuple[ColumnPlan, ColumnValues]]]:
+    """Take columns a few at a time."""
+    left = iter(columns)
+    while lot := list(islice(left, size)):
+        yield lot
 
 
 def _rule(plan: ColumnPlan, missing: str) -> str:
@@ -145,17 +188,37 @@ def _rule(plan: ColumnPlan, missing: str) -> str:
     return "refuse" if rule == "mean" and plan.type == "category" else rule
 
 
+def count_problems(column: ColumnValues) -> dict[str, int]:
+    """Count the entries of a column that cannot be used as they are.
+
+    Parameters
+    ----------
+    column : ColumnValues
+        Prepared column.
+
+    Returns
+    -------
+    dict of str to int
+        Number of each kind of problem that there is, and of "missing" entries.
+    """
+    masks = {**column.bad, "missing": column.missing}
+    counts = {kind: int(rows.sum()) for kind, rows in masks.items()}
+    return {kind: count for kind, count in counts.items() if count}
+
+
 def check_columns_fit(
-    columns: Mapping[str, ColumnValues], rules: Mapping[str, str]
+    problems: Mapping[str, Mapping[str, int]], rules: Mapping[str, str], n_rows: int
 ) -> None:
     """Refuse problems, and gaps where they are refused.
 
     Parameters
     ----------
-    columns : mapping of str to ColumnValues
-        Prepared columns.
+    problems : mapping of str to mapping of str to int
+        Counts of every prepared column, see `count_problems`.
     rules : mapping of str to str
         What is done about missing values in each of them.
+    n_rows : int
+        Number of rows.
 
     Raises
     ------
@@ -163,21 +226,19 @@ def check_columns_fit(
         With the columns, their counts and the option that helps.
     """
     for kind, remedy in REMEDIES.items():
-        counts = {
-            name: int(column.bad[kind].sum())
-            for name, column in columns.items()
-            if kind in column.bad
-        }
-        found = [f"{name} ({count})" for name, count in counts.items() if count]
+        found = [
+            f"{name} ({counts[kind]})"
+            for name, counts in problems.items()
+            if kind in counts
+        ]
         if found:
             raise InputError(f"entries of {enumerate_names(found)} {remedy}")
     gaps = [
-        f"{name} ({int(column.missing.sum())})"
-        for name, column in columns.items()
-        if rules[name] == "refuse" and column.missing.any()
+        f"{name} ({counts['missing']})"
+        for name, counts in problems.items()
+        if rules[name] == "refuse" and "missing" in counts
     ]
     if gaps:
-        n_rows = len(next(iter(columns.values())).missing)
         raise InputError(
             f"missing values in {enumerate_names(gaps)} of {n_rows} rows: fill them "
             "with --missing mean, or leave these rows out with --missing drop"

@@ -58,9 +58,10 @@ class MemoryRows(Rows):
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_features)
-        Covariates of the site: float64, or float32 without gaps, or a sparse matrix of
-        scipy in compressed columns. Of the last two only blocks become dense matrices
-        of float64, unless columns are rescaled or scored.
+        Covariates of the site: float64, or float32 or whole numbers of one byte without
+        gaps, or a sparse matrix of scipy in compressed columns. Of all but the first
+        only blocks become dense matrices of float64, unless columns are rescaled or
+        scored.
     y : ndarray of shape (n_rows,)
         Responses of the site.
     generator : numpy.random.Generator
@@ -531,13 +532,14 @@ class MemoryRows(Rows):
         Facts
             Facts about all rows.
         """
-        # An array is looked at as it is, and a sparse matrix a few columns at a time.
-        dense = not is_sparse(self.X)
+        # An array is looked at as it is, a sparse matrix and bytes a few columns at a
+        # time.
+        dense = not is_sparse(self.X) and self.X.dtype.kind == "f"
         width = self.X.shape[1] if dense else tile_columns(self.n_rows)
         found: Facts | None = None
         for place in blocks_of(self.X.shape[1], width):
             block = self.X if dense else dense_columns(self.X, place)
-            # Only arrays have gaps that are filled.
+            # Only numbers with a fraction have gaps that are filled.
             gaps = self._gaps if dense else None
             own = look(block, self.y, columns[place], gaps=gaps, **terms)
             found = own if found is None else found.joined(own)

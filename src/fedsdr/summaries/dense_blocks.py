@@ -16,6 +16,9 @@ NARROWEST = 16
 
 Values = NDArray[np.floating[Any]]
 
+#: Types of numbers that are summed as they are, in blocks of float64.
+SUMMED_TYPES = (np.float64, np.float32, np.int8, np.uint8)
+
 
 def is_sparse(X: Any) -> bool:
     """Return whether X is a sparse matrix or array of scipy.
@@ -164,11 +167,13 @@ def largest_values(X: Any) -> Vector:
     """
     if is_sparse(X):
         highest, lowest = (np.ravel(one.toarray()) for one in (X.max(0), X.min(0)))
-        return np.maximum(highest, -lowest).astype(np.float64, copy=False)
+        return np.maximum(highest, -lowest.astype(np.float64))
     largest = np.empty(X.shape[1])
     for place in column_slices(*X.shape):
         own = X[:, place]
-        largest[place] = np.maximum(own.max(axis=0), -own.min(axis=0))
+        # The smallest whole number of a byte has no counterpart among its numbers.
+        highest, lowest = own.max(axis=0), own.min(axis=0).astype(np.float64)
+        largest[place] = np.maximum(highest, -lowest)
     return largest
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.blocked import column_means
-from fedsdr.summaries.dense_blocks import is_sparse
+from fedsdr.summaries.dense_blocks import SUMMED_TYPES, is_sparse
 
 _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 
@@ -28,8 +28,8 @@ def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
 
     Returns
     -------
-    X : ndarray or sparse matrix of shape (n_rows, n_features), float64 or float32
-        The covariates; a sparse matrix in compressed rows.
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        The covariates in one of the `SUMMED_TYPES`; a sparse matrix by its rows.
     y : ndarray of shape (n_rows,)
         The response, see `check_target`.
     """
@@ -38,8 +38,7 @@ def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     from sklearn.utils import check_array, check_consistent_length
 
     refuse_masked("X", X)
-    kinds = [np.float64, np.float32]
-    X = check_array(X, dtype=kinds, accept_sparse="csr", input_name="X")
+    X = check_array(X, dtype=list(SUMMED_TYPES), accept_sparse="csr", input_name="X")
     y = check_target(y)
     check_consistent_length(X, y)
     return X, y
@@ -134,7 +133,7 @@ def _is_matrix(values: Any) -> bool:
     """Return whether an array can be summed as it is."""
     return (
         type(values) is np.ndarray
-        and values.dtype in (np.float64, np.float32)
+        and values.dtype in SUMMED_TYPES
         and values.ndim == 2
         and values.size > 0
     )

@@ -1,6 +1,6 @@
 """Columns of X, a few at a time: for sums that need no pair of all columns.
 
-X is an array of float64 or float32, or a sparse matrix of scipy; only a tile of it is
+X is an array of any of the `SUMMED_TYPES`, or a sparse matrix of scipy; only a tile is
 ever dense, centred and in float64.
 """
 
