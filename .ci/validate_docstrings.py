@@ -49,8 +49,14 @@ def public_objects(module: ModuleType) -> Iterator[str]:
                 written = inspect.isfunction(value) or isinstance(
                     value, property | classmethod | staticmethod
                 )
-                if written and not member.startswith("_"):
+                if written and not member.startswith("_") and not inherits(value):
                     yield f"{module.__name__}.{name}.{member}"
+
+
+def inherits(member: object) -> bool:
+    """Tell whether a member has the docstring of its base class, and says so."""
+    method = member.fget if isinstance(member, property) else member
+    return getattr(method, "__override__", False) and not method.__doc__
 
 
 def main() -> int:

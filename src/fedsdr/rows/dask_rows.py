@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.data.columns import to_matrix, to_response
 from fedsdr.exceptions import InputError
+from fedsdr.overriding import override
 from fedsdr.rows.own_sites import group_by_site
 from fedsdr.rows.site_rows import Functions, no_functions, without_rounding
 from fedsdr.rows.streamed_rows import StreamedRows
@@ -175,30 +176,13 @@ class DaskRows(StreamedRows):
             self._stream, parts, memory=self.memory, add_rows=add_partitions
         )
 
+    @override
     def batches(
         self,
         columns: NDArray[np.intp],
         scale: Vector,
         functions: Functions = no_functions,
     ) -> Iterator[tuple[Matrix, Matrix]]:
-        """Read some columns once, see `fedsdr.rows.Rows.batches`.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Indices of the columns.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each column.
-        functions : callable, default=no_functions
-            From a slice of rows to the values of the functions of y.
-
-        Yields
-        ------
-        rows : ndarray of shape (n_batch, n_columns)
-            Centred and scaled rows.
-        functions : ndarray of shape (n_batch, n_functions)
-            Values of the functions in these rows.
-        """
         if not self._stream.is_plain:
             yield from StreamedRows.batches(self, columns, scale, functions)
             return
@@ -209,14 +193,8 @@ class DaskRows(StreamedRows):
             rows = choose(block, _choose, (columns,)).compute()
             yield ((rows - origin) - rest) / scale, functions(place)
 
+    @override
     def variances(self) -> Vector:
-        """Compute the variance of every column.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            Variances about the site's means.
-        """
         if not self._stream.is_plain:
             return StreamedRows.variances(self)
         about = (self._stream.origin, self._rest_of_mean())

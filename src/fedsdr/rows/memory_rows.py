@@ -12,6 +12,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores, same_scores
+from fedsdr.overriding import override
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -102,25 +103,26 @@ class MemoryRows(Rows):
         self._seed = int(self.generator.integers(2**63))
 
     @property
+    @override
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     @property
+    @override
     def responses(self) -> NDArray[Any]:
-        """Responses of all rows, in their order."""
         return self.y
 
     @property
+    @override
     def subjects(self) -> NDArray[np.intp] | None:
-        """Subject of each row; None if every row is a subject of its own."""
         return self.groups
 
     @property
+    @override
     def n_features(self) -> int:
-        """Number of columns."""
         return self.X.shape[1]
 
+    @override
     def column_parts(self) -> Iterator[NDArray[np.intp]]:
         """Divide the columns into parts that fit into a processor's cache.
 
@@ -132,28 +134,13 @@ class MemoryRows(Rows):
         for place in column_slices(self.n_rows, self.n_features):
             yield np.arange(place.start, place.stop)
 
+    @override
     def check(
         self,
         terms: Terms,
         columns: tuple[str, ...] = (),
         largest: float = LARGEST_HELD,
     ) -> None:
-        """Check that the rows have the columns and values that a study needs.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        columns : tuple of str, default=()
-            Names of the columns of the study, in order.
-        largest : float, default=1e305
-            Values of X must be smaller; those of y smaller than 1e100.
-
-        Raises
-        ------
-        InputError
-            If they do not; the error contains columns and counts, never a value.
-        """
         check_names(self.X.shape[1], self.columns, terms, columns)
         self.check_values(largest)
 
@@ -180,8 +167,8 @@ class MemoryRows(Rows):
             )
 
     @property
+    @override
     def measured(self) -> ColumnSpread:
-        """Spread of the columns as the site holds them, whatever has been set since."""
         if self._spread is None:
             own = self._own if self._unscaled is None else self._unscaled
             self._spread = ColumnSpread(own.shape[1])
@@ -198,14 +185,8 @@ class MemoryRows(Rows):
             self._largest = (self.X, largest_values(self.X))
         return self._largest[1]
 
+    @override
     def rescale(self, powers: Powers | None) -> None:
-        """Divide columns by powers of two, before gaps are filled and columns scored.
-
-        Parameters
-        ----------
-        powers : ndarray of int, shape (n_features,), or None
-            Powers that all sites agreed on; None for the columns as they are held.
-        """
         if same_powers(powers, self._powers):
             return
         self._variances = None
@@ -221,47 +202,22 @@ class MemoryRows(Rows):
         else:
             self._unscored, self.X = own, self._scores.apply(as_dense(own))
 
+    @override
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are not missing, in columns with gaps.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-
-        Returns
-        -------
-        ndarray of shape (2 * n_columns,)
-            Number of values of each column, then their sums.
-        """
         gaps = self._gaps_in(columns)
         values = np.where(gaps, 0.0, self._own[:, columns])
         return np.concatenate([(~gaps).sum(axis=0), values.sum(axis=0)])
 
+    @override
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-        values : ndarray of shape (n_columns,)
-            Value for the gaps of each column.
-        """
         gaps, own = self._gaps_in(columns), self._own
         self._variances = self._largest = self._last = None
         own[:, columns] = np.where(gaps, values, own[:, columns])
         if self._scores is not None:
             self.X = self._scores.apply(own)
 
+    @override
     def score(self, scores: NormalScores | None) -> None:
-        """Replace all columns by scores, in place of those of an earlier call.
-
-        Parameters
-        ----------
-        scores : NormalScores or None
-            Map of each column; None for the columns themselves.
-        """
         if scores is self._scores or same_scores(scores, self._scores):
             return
         own = self._own
@@ -271,31 +227,12 @@ class MemoryRows(Rows):
         else:
             self.X, self._unscored = scores.apply(as_dense(own)), own
 
+    @override
     def held(self) -> Iterator[Matrix]:
-        """Read the rows once as the site holds them.
-
-        Yields
-        ------
-        ndarray of shape (n_block, n_features)
-            Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
-        """
         yield from self._blocks(self._own)
 
+    @override
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
-        """Compute the validation error of candidate directions (eq2.14).
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        bases : sequence of ndarray of shape (n_features, K)
-            Candidate bases.
-
-        Returns
-        -------
-        ndarray of shape (n_candidates,)
-            Mean squared errors on the rows held out.
-        """
         held = self.hold_out(terms)
         rows = by_rows(self.X)
         errors = prediction_errors(
@@ -328,6 +265,7 @@ class MemoryRows(Rows):
         """
         return summarize(**self._kept(terms, kept, strict=strict))
 
+    @override
     def batches(
         self,
         columns: NDArray[np.intp],
@@ -370,23 +308,10 @@ class MemoryRows(Rows):
                 self._last = (self.X, columns, scale, rows)
         yield rows, functions(slice(None))
 
+    @override
     def repeated(
         self, columns: NDArray[np.intp], scale: Vector
     ) -> Callable[[], Iterable[Matrix]]:
-        """Read some columns several times; here they are copied once.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Indices of the columns.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each column.
-
-        Returns
-        -------
-        callable
-            Returns batches of centred and scaled rows, which must not be overwritten.
-        """
         place = as_slice(columns)
         means = self._near_means(place)
         if means is not None:
@@ -396,14 +321,8 @@ class MemoryRows(Rows):
         held = list(super(MemoryRows, self).repeated(columns, scale)())
         return lambda: held
 
+    @override
     def variances(self) -> Vector:
-        """Compute the variance of every column.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            Variances about the site's means.
-        """
         if self._variances is None:
             if self._is_as_held:
                 found = self.measured.variances
@@ -427,6 +346,7 @@ class MemoryRows(Rows):
         plain = own is self.X and self._gaps is None and not is_sparse(own)
         return plain and not self.measured.is_wide
 
+    @override
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
     ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
@@ -461,32 +381,12 @@ class MemoryRows(Rows):
             rows = dense_columns(self.X, place)
             yield place, centre(rows, out=rows)[0], wanted, values
 
+    @override
     def plain_response(self) -> Vector:
-        """Return the response itself, about its mean.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            See `fedsdr.summaries.rank_functions.plain_response`.
-        """
         return plain_response(self.y)
 
+    @override
     def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
-        """Return the weights of all rows in the kernel.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        strict : bool, default=False
-            Whether rows from which no kernel can be computed raise an error, not a
-            warning.
-
-        Returns
-        -------
-        Weights
-            Weights; of form "none" if no kernel can be computed.
-        """
         found = weigh(
             self.y,
             kernel=terms.kernel,
@@ -497,41 +397,15 @@ class MemoryRows(Rows):
         self._weights[terms.kernel, terms.discrete] = found
         return found
 
+    @override
     def weights_again(self, terms: Terms) -> Weights:
-        """Return the weights of all rows, for sums after the moments.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-
-        Returns
-        -------
-        Weights
-            Weights, computed once, without the warnings that came with the moments.
-        """
         known = self._weights.get((terms.kernel, terms.discrete))
         return super(MemoryRows, self).weights_again(terms) if known is None else known
 
+    @override
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
-        """Count what disclosure rules need.
-
-        Parameters
-        ----------
-        look : callable
-            Function that counts, such as `fedsdr.disclosure.observe`.
-        columns : tuple of str
-            Names of the columns of the study.
-        **terms : object
-            Further arguments of `look`.
-
-        Returns
-        -------
-        Facts
-            Facts about all rows.
-        """
         # An array is looked at as it is, a sparse matrix and bytes a few columns at a
         # time.
         dense = not is_sparse(self.X) and self.X.dtype.kind == "f"
@@ -546,19 +420,8 @@ class MemoryRows(Rows):
         assert found is not None
         return found
 
+    @override
     def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms define.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-
-        Yields
-        ------
-        Summary
-            Summaries in the order of `Terms.parts`.
-        """
         yield summarize(**self._kept(terms, strict=terms.strict))
         if len(terms.parts) > 1:
             for kept in self._masks(terms):

@@ -13,6 +13,7 @@ from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores
+from fedsdr.overriding import override
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -95,42 +96,27 @@ class StreamedRows(Rows):
         return Stream(self.read, ahead=self.memory >= MEMORY, **known)
 
     @property
+    @override
     def n_rows(self) -> int:
-        """Number of rows."""
         return self._stream.n_rows
 
     @property
+    @override
     def responses(self) -> NDArray[Any]:
-        """Responses of all rows, in their order."""
         return self._stream.y
 
     @property
+    @override
     def n_features(self) -> int:
-        """Number of columns."""
         return self._stream.n_features
 
+    @override
     def check(
         self,
         terms: Terms,
         columns: tuple[str, ...] = (),
         largest: float = LARGEST_HELD,
     ) -> None:
-        """Check that the rows have the columns and values that a study needs.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        columns : tuple of str, default=()
-            Names of the columns of the study, in order.
-        largest : float, default=1e305
-            Values of X must be smaller; those of y smaller than 1e100.
-
-        Raises
-        ------
-        InputError
-            If they do not; the error contains columns and counts, never a value.
-        """
         stream = self._stream
         # The columns are measured in the same pass, which a study asks for later.
         assert stream.measured is not None
@@ -145,82 +131,32 @@ class StreamedRows(Rows):
             )
 
     @property
+    @override
     def measured(self) -> ColumnSpread:
-        """Spread of the columns as the site holds them, whatever has been set since."""
         return self._stream.measured
 
+    @override
     def rescale(self, powers: Powers | None) -> None:
-        """Divide columns by powers of two, before gaps are filled and columns scored.
-
-        Parameters
-        ----------
-        powers : ndarray of int, shape (n_features,), or None
-            Powers that all sites agreed on; None for the columns as they are held.
-        """
         self._stream.rescale(powers)
 
+    @override
     def totals(self, columns: Sequence[int]) -> Matrix:
-        """Count and add the values that are not missing, in columns with gaps.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-
-        Returns
-        -------
-        ndarray of shape (2 * n_columns,)
-            Number of values of each column, then their sums.
-        """
         return self._stream.totals(columns)
 
+    @override
     def fill(self, columns: Sequence[int], values: Matrix) -> None:
-        """Fill gaps; values of an earlier call are replaced.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-        values : ndarray of shape (n_columns,)
-            Value for the gaps of each column.
-        """
         self._stream.fill(columns, values)
 
+    @override
     def score(self, scores: NormalScores | None) -> None:
-        """Replace all columns by scores, in place of those of an earlier call.
-
-        Parameters
-        ----------
-        scores : NormalScores or None
-            Map of each column; None for the columns themselves.
-        """
         self._stream.score(scores)
 
+    @override
     def held(self) -> Iterator[Matrix]:
-        """Read the rows once as the site holds them.
-
-        Yields
-        ------
-        ndarray of shape (n_batch, n_features)
-            Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
-        """
         yield from self._stream.held()
 
+    @override
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:
-        """Compute the validation error of candidate directions (eq2.14).
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        bases : sequence of ndarray of shape (n_features, K)
-            Candidate bases.
-
-        Returns
-        -------
-        ndarray of shape (n_candidates,)
-            Mean squared errors on the rows held out.
-        """
         held, y = self.hold_out(terms), self._stream.y
         known, wanted = as_columns(y[~held], y[held], discrete=terms.discrete)
         room = max(1, self.memory // (8 * len(y)))
@@ -232,48 +168,26 @@ class StreamedRows(Rows):
             ]
         return np.array(errors) / held.sum()
 
+    @override
     def batches(
         self,
         columns: NDArray[np.intp],
         scale: Vector,
         functions: Functions = no_functions,
     ) -> Iterator[tuple[Matrix, Matrix]]:
-        """Read some columns once, centred on the site's mean and divided by a scale.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Indices of the columns.
-        scale : ndarray of shape (n_columns,)
-            Divisor of each column.
-        functions : callable, default=no_functions
-            From a slice of rows to the values of the functions of y.
-
-        Yields
-        ------
-        rows : ndarray of shape (n_batch, n_columns)
-            Centred and scaled rows.
-        functions : ndarray of shape (n_batch, n_functions)
-            Values of the functions in these rows.
-        """
         rest = self._rest_of_mean()[columns]
         for place, rows in self._stream.centred():
             yield (rows[:, columns] - rest) / scale, functions(place)
 
+    @override
     def variances(self) -> Vector:
-        """Compute the variance of every column.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            Variances about the site's means.
-        """
         rest = self._rest_of_mean()
         total = sum(
             ((rows - rest) ** 2).sum(axis=0) for _, rows in self._stream.centred()
         )
         return without_rounding(np.asarray(total) / self.n_rows, self._stream.largest)
 
+    @override
     def beside(
         self, columns: NDArray[np.intp], functions: Functions = no_functions
     ) -> Iterator[tuple[slice, Matrix, Matrix, Matrix]]:
@@ -303,53 +217,18 @@ class StreamedRows(Rows):
             everything = slice(0, centred.shape[1])
             yield everything, centred, centred[:, columns], functions(place)
 
+    @override
     def plain_response(self) -> Vector:
-        """Return the response itself, about its mean.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            See `fedsdr.summaries.rank_functions.plain_response`.
-        """
         return plain_response(self._stream.y)
 
+    @override
     def weights(self, terms: Terms, *, strict: bool = False) -> Weights:
-        """Return the weights of all rows in the kernel.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-        strict : bool, default=False
-            Whether rows from which no kernel can be computed raise an error, not a
-            warning.
-
-        Returns
-        -------
-        Weights
-            Weights; of form "none" if no kernel can be computed.
-        """
         return self._part(terms, None, strict=strict).weights
 
+    @override
     def observe(
         self, look: Callable[..., Facts], columns: tuple[str, ...], **terms: Any
     ) -> Facts:
-        """Count what disclosure rules need, a few columns at a time.
-
-        Parameters
-        ----------
-        look : callable
-            Function that counts, such as `fedsdr.disclosure.observe`.
-        columns : tuple of str
-            Names of the columns of the study.
-        **terms : object
-            Further arguments of `look`.
-
-        Returns
-        -------
-        Facts
-            Facts about all rows.
-        """
         stream = self._stream
         width = max(1, self.memory // (OBSERVED * 8 * stream.n_rows))
         found: Facts | None = None
@@ -387,19 +266,8 @@ class StreamedRows(Rows):
         part = self._part(terms, kept, strict=strict)
         return self._sum([part])[0]
 
+    @override
     def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms define.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-
-        Yields
-        ------
-        Summary
-            Summaries in the order of `Terms.parts`, all from the same pass.
-        """
         masks = self._masks(terms)
         parts = [self._part(terms, None, strict=terms.strict)]
         with warnings.catch_warnings():

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.overriding import override
 from fedsdr.solver.problem import Indices, Problem
 from fedsdr.solver.sources import ColumnSource
 
@@ -64,15 +65,18 @@ class AskedSource(ColumnSource):
         self._kept.update(columns)
 
     @property
+    @override
     def affordable_rows(self) -> int:
         """Number of rows that may be multiplied out: columns that may be asked for."""
         return max(self._limit - self.n_columns, 0)
 
     @property
+    @override
     def can_write_out(self) -> bool:
         """Nobody asks for all columns."""
         return False
 
+    @override
     def restricted(self, index: Indices, n_directions: int, penalty: float) -> Problem:
         """Pose eq2.10 on some of the variables.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
+from fedsdr.overriding import override
 from fedsdr.solver.problem import SINGULAR, Indices
 from fedsdr.solver.sources import MOST_ROWS, ROUNDING, ColumnSource, RowSpace
 
@@ -52,10 +53,12 @@ class FactorSource(ColumnSource):
         super().__init__(sigma, kernel, noise_floor, largest)
 
     @property
+    @override
     def has_row_space(self) -> bool:
         """Whether there are few enough rows."""
         return self._n_rows <= MOST_ROWS
 
+    @override
     def row_space(self) -> RowSpace | None:
         """Give the coordinates of the variables in the space of the rows.
 

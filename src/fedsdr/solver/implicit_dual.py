@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.overriding import override
 from fedsdr.solver.problem import Indices, Problem
 from fedsdr.solver.sources import ColumnSource, RowSpace
 
@@ -139,23 +140,13 @@ class SchurDual(ImplicitDual):
         bound = source.kernel_bound + size + self.shift * residual
         super().__init__(tight, diagonal - self.shift * residual, across, bound)
 
+    @override
     def block(self, rows: Indices, others: Indices) -> Matrix:
-        """Multiply out a block of Z.
-
-        Parameters
-        ----------
-        rows, others : ndarray of int
-            Rows and columns, none of them tight.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_others)
-            Block of Z.
-        """
         block = self._source.products(rows, others, self.shift)
         block -= (self._weights[rows] @ self._middle) @ self._weights[others].T
         return block
 
+    @override
     def value(self, share: float) -> float:
         r"""Bound the optimum by a multiple of Z that lies in the box.
 
@@ -221,21 +212,11 @@ class RowDual(ImplicitDual):
             np.abs(values) @ squares,
         )
 
+    @override
     def block(self, rows: Indices, others: Indices) -> Matrix:
-        """Multiply out a block of Z.
-
-        Parameters
-        ----------
-        rows, others : ndarray of int
-            Rows and columns, none of them tight.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_others)
-            Block of Z.
-        """
         return self._moved[:, rows].T @ self._basis[:, others]
 
+    @override
     def value(self, share: float) -> float:
         """Bound the optimum by a multiple of Z that lies in the box.
 

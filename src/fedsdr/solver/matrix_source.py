@@ -5,6 +5,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from fedsdr.arrays import Matrix, Vector
+from fedsdr.overriding import override
 from fedsdr.solver.problem import SINGULAR, Indices, Problem
 from fedsdr.solver.sources import MOST_ROWS, ROUNDING, ColumnSource, RowSpace
 
@@ -55,15 +56,18 @@ class MatrixSource(ColumnSource):
             self._largest = float(values[0])
 
     @property
+    @override
     def can_write_out(self) -> bool:
         """Whether the dense solver is a resort."""
         return self._can_write_out
 
     @property
+    @override
     def has_row_space(self) -> bool:
         """Whether sigma is singular, as where there are fewer rows than variables."""
         return self._singular
 
+    @override
     def row_space(self) -> RowSpace | None:
         """Give coordinates of the variables in the range of sigma.
 
@@ -89,6 +93,7 @@ class MatrixSource(ColumnSource):
         return RowSpace(basis, weights - self.noise_floor * np.eye(kept.sum()))
 
     @property
+    @override
     def kernel_bound(self) -> Vector:
         """Largest entry of every row of the kernel, shape (d,)."""
         return np.abs(self._kernel - self.noise_floor * self._sigma).max(axis=1)
