@@ -31,6 +31,7 @@ from tests.page_blocks import (
     run_here,
 )
 from tests.reproduction.tiny import TINY
+from tests.study.consortia import Files, simulate_rows
 
 from fedsdr.result import Result
 from reproduction import command as reproduction_command
@@ -127,6 +128,19 @@ def run_study(text: str, request: pytest.FixtureRequest) -> None:
     assert "a rehearsal: no site has released anything" in printed["study", "simulate"]
     assert Result.from_json(folder / "rehearsal.json").selected == ("a", "b")
     assert "nothing has been released" in printed["site", "ledger"]
+
+
+def predict_by_study(text: str, request: pytest.FixtureRequest) -> None:
+    """Predict with the result of a study that has fitted a model."""
+    folder = request.getfixturevalue("tmp_path")
+    rows = simulate_rows(n_rows=120)
+    files = Files(folder / "study", rows, prediction={}, model={"refit": "pooled"})
+    result = files.run()
+    assert "prediction" in result.settings
+    result.to_json(folder / "result.json")
+    rows.head(7).drop(columns=["site", "y"]).to_csv(folder / "new.csv", index=False)
+    run_here(text, folder)
+    assert len(pd.read_csv(folder / "predictions.csv")) == 7
 
 
 # --- the paper's experiments ----------------------------------------------------------
@@ -255,6 +269,7 @@ def make(text: str, _: pytest.FixtureRequest) -> None:
 RUN_BY: dict[str, Callable[[str, pytest.FixtureRequest], None]] = {
     "fedsdr fit": run_fits,
     "fedsdr site": run_study,
+    "fedsdr predict": predict_by_study,
     "fedsdr reproduce": run_reproduction,
     "fedsdr demo": lambda *_: None,
     "pip install": install,

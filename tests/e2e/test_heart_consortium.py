@@ -26,8 +26,8 @@ pytest.importorskip(
 
 from tests.e2e.holding import PATIENCE, Holds, holding
 from tests.e2e.hospital_rows import FILES, HospitalRows, rows_of_hospitals
-from tests.page_blocks import ROOT, commands_in, environment
-from tests.test_walkthrough import SITES, here, steps, terminal, wait_for
+from tests.page_blocks import ROOT, commands_in, environment, run_here
+from tests.test_walkthrough import SITES, steps, terminal, wait_for
 
 from fedsdr.result import Result
 from fedsdr.study.verification import are_equal
@@ -85,7 +85,7 @@ class Consortium:
         elif commands.startswith("fedsdr study submit study.toml"):
             self._submit(commands)
         else:
-            here(commands, self.root / place)
+            run_here(commands, self.root / place)
         if number == START:
             wait_for("listens on", self.log(place))
 

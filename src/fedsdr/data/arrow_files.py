@@ -168,8 +168,9 @@ class ArrowSource:
         try:
             yield from self._read_files(columns, size)
         finally:
-            # Arrow would keep as much as the largest batch took.
-            pa.default_memory_pool().release_unused()
+            if len(columns) >= LOT:
+                # Arrow would keep as much as the largest batch took.
+                pa.default_memory_pool().release_unused()
 
     def _read_files(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([self._dataset.schema.field(name) for name in columns])

@@ -25,6 +25,7 @@ class DealtRows(ABC):
 
     _seed: int
     _halves_seed: int | None
+    _halves: tuple[tuple[int, int | None], list[Mask]] | None
 
     @property
     @abstractmethod
@@ -116,7 +117,12 @@ class DealtRows(ABC):
         list of ndarray of bool, shape (n_rows,)
             Both halves of every split; the same in every call.
         """
-        return self._deal(terms, deal_halves)
+        drawn_by = terms.n_splits, self._halves_seed
+        if self._halves is None or self._halves[0] != drawn_by:
+            # Both kinds of rows have the slot.
+            dealt = self._deal(terms, deal_halves)
+            self._halves = drawn_by, dealt  # type: ignore[misc]
+        return self._halves[1]
 
     def keep_halves(self, seed: int) -> None:
         """Divide the rows into the same halves in every study.

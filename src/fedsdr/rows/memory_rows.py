@@ -86,6 +86,9 @@ class MemoryRows(Rows):
     groups: NDArray[np.intp] | None = field(default=None, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
     _halves_seed: int | None = field(default=None, init=False, repr=False)
+    _halves: tuple[tuple[int, int | None], list[Mask]] | None = field(
+        default=None, init=False, repr=False
+    )
     _spread: ColumnSpread | None = field(default=None, init=False, repr=False)
     _powers: Powers | None = field(default=None, init=False, repr=False)
     _unscaled: Any = field(default=None, init=False, repr=False)

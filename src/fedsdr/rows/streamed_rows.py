@@ -78,6 +78,9 @@ class StreamedRows(Rows):
     _stream: Stream = field(init=False, repr=False)
     _seed: int = field(default=0, init=False, repr=False)
     _halves_seed: int | None = field(default=None, init=False, repr=False)
+    _halves: tuple[tuple[int, int | None], list[Mask]] | None = field(
+        default=None, init=False, repr=False
+    )
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
