@@ -252,3 +252,32 @@ def test_nothing_of_an_earlier_job_is_told(
     assert snapshot is not None
     study_lines.teller(Screen(), since=snapshot.updated + 1.0)(snapshot, 1e12)
     assert capsys.readouterr().err == ""
+
+
+def test_a_finished_study_is_fetched_when_its_job_is_closed(
+    files: Files, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It used to be refused for the seconds between the last message and that."""
+    done = run("study", "submit", files.study_file, "--no-wait")
+    assert done.exit_code == 0, done.output
+    state = find_place(files.study_file, None).state
+    result = files.run()
+    status = sessions.JobStatus("job-1", "RUNNING")
+    waited: list[str] = []
+    monkeypatch.setattr(node, "status", lambda job: status, raising=False)
+    monkeypatch.setattr(node, "wait", lambda job, _: waited.append(job))
+
+    def fetch(job: str, target: Path) -> Path:
+        assert waited == [job]
+        result.to_json(target)
+        return target
+
+    monkeypatch.setattr(node, "fetch", fetch, raising=False)
+    words = ("study", "fetch", files.study_file, "--out", files.root / "fetched.json")
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert "no result yet" in refused.stderr
+    NodeProgress(state).end(FINISHED)
+    fetched = run(*words)
+    assert fetched.exit_code == 0, fetched.output
+    assert (files.root / "fetched.json").exists()

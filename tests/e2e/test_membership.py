@@ -12,7 +12,7 @@ pytest.importorskip(
     exc_type=ImportError,
 )
 
-from tests.e2e.holding import Holds, holding, kill_process
+from tests.e2e.holding import PATIENCE, Holds, holding, kill_process
 from tests.e2e.offices import Office, count_text, open_office, wait_for, wait_until
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows, write_toml
 
@@ -77,7 +77,9 @@ def other_study(office: Office) -> Path:
     """Write a second study of the same sites, with other columns."""
     path = office.files.coordinator / "study2.toml"
     columns = {f"x{j}": {"type": "number"} for j in (0, 2, 3, 4)}
-    table = {**office.files.study, "name": "second", "columns": columns}
+    # Nobody sleeps in it: what is held may take as long as a busy machine needs.
+    changes = {"name": "second", "columns": columns, "timeout": PATIENCE}
+    table = {**office.files.study, **changes}
     return write_toml(path, table)
 
 
@@ -216,7 +218,8 @@ def test_a_second_study_needs_no_kits_and_no_new_nodes(
         assert (COLD in log) == (name == "north")
     assert WARM in (office.folder / "coordinator.log").read_text()
     target = office.files.coordinator / "fetched.json"
-    assert office.run("study", "fetch", other, "--out", target).exit_code == 0
+    fetched = office.run("study", "fetch", other, "--out", target)
+    assert fetched.exit_code == 0, fetched.output
     result = Result.from_json(target)
     assert result.feature_names == ("x0", "x2", "x3", "x4")
     digest = read_study(other).digest

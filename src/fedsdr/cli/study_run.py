@@ -170,21 +170,27 @@ def fetch(
     with running_nodes(screen):
         from fedsdr.result import Result
         from fedsdr.study import read_study
+        from fedsdr.transports.nvflare.patience import read_patience
+        from fedsdr.transports.nvflare.progress import read_progress
         from fedsdr.transports.nvflare.session import open_session
 
         check_writable(out)
         place = find_place(file, folder)
         job = place.read_job()
         with open_session(place.kits.analyst) as session:
-            if not session.status(job).is_over:
+            known = read_progress(place.state)
+            if known is not None and known.state == "finished":
+                # NVFLARE closes the job some seconds after its last message.
+                session.wait(job, read_patience())
+            elif not session.status(job).is_over:
                 raise InputError(
                     f"the study has no result yet: run {place.command('status')}"
                 )
             with tempfile.TemporaryDirectory(dir=out.resolve().parent) as scratch:
                 fetched = session.fetch(job, Path(scratch) / out.name)
                 result = Result.from_json(fetched)
-                known = result.settings.get("study", {})
-                if known.get("digest") != read_study(file).digest:
+                study = result.settings.get("study", {})
+                if study.get("digest") != read_study(file).digest:
                     raise InputError(
                         f"the last result is not that of the study in {file}: nothing "
                         f"was written to {out}"
