@@ -24,10 +24,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def run_command(command: str) -> str:
+    """Run a command in a folder without results of the other blocks."""
     folder = Path(sys.executable).parent
     finished = subprocess.run(
         [folder / shlex.split(command)[0], *shlex.split(command)[1:]],
-        env=environment(columns=80),
+        env=environment(columns=80), cwd=tempfile.mkdtemp(dir=Path.cwd()),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=True,
     )  # fmt: skip
     return finished.stdout.decode()
