@@ -7,7 +7,6 @@ import contextlib
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,11 +23,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def run_command(command: str) -> str:
-    """Run a command in a folder without results of the other blocks."""
+    # As in a folder of its own: a result that is there would be kept, with a note.
+    Path("result.json").unlink(missing_ok=True)
     folder = Path(sys.executable).parent
     finished = subprocess.run(
         [folder / shlex.split(command)[0], *shlex.split(command)[1:]],
-        env=environment(columns=80), cwd=tempfile.mkdtemp(dir=Path.cwd()),
+        env=environment(columns=80),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=True,
     )  # fmt: skip
     return finished.stdout.decode()
