@@ -7,6 +7,7 @@ import contextlib
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
