@@ -6,7 +6,7 @@ MODELS = "tests/attacks/test_model_attacks.py"
 STUDY = "tests/study/test_predicted_study.py"
 REPLAY = f"{SECURE}replayed_model.py"
 READING = f"{QUESTIONS}reading_models.py"
-RULE = f"{DISCLOSURE}model_rules.py"
+RULE = f"{DISCLOSURE}later_rules.py"
 
 OF_MODELS: tuple[Mutant, ...] = (
     off(
@@ -89,8 +89,9 @@ OF_MODELS: tuple[Mutant, ...] = (
     off(
         "models: of one response in any number of studies",
         RULE,
+        "(MODELS, release, facts, entries)\n"
         "    if limit is None or len(earlier) < limit:\n",
-        "    if True:\n",
+        "(MODELS, release, facts, entries)\n    if True:\n",
         STUDY,
     ),
     off(

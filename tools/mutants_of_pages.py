@@ -140,16 +140,16 @@ OF_PICTURES: tuple[Mutant, ...] = (
     ),
     off(
         "a site's own least cell does not hold for pictures",
-        f"{DISCLOSURE}picture_rules.py",
+        f"{DISCLOSURE}later_rules.py",
         "    if facts.picture_rows < policy.min_slice_rows:\n",
         "    if False:\n",
         PICTURED,
     ),
     off(
         "pictures of one response are given to any number of studies",
-        f"{DISCLOSURE}picture_rules.py",
-        "    if limit is None or len(earlier) < limit:\n",
-        "    if True:\n",
+        f"{DISCLOSURE}later_rules.py",
+        "policy.max_pictures\n    if limit is None or len(earlier) < limit:\n",
+        "policy.max_pictures\n    if True:\n",
         PICTURED,
     ),
 )

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
+from fedsdr.disclosure.later_rules import many_models, many_pictures
 from fedsdr.disclosure.level_rules import Violation, heavy_rows, rare_levels
-from fedsdr.disclosure.model_rules import many_models
-from fedsdr.disclosure.picture_rules import many_pictures
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import VAIN, Release
 

@@ -1,4 +1,4 @@
-"""A rule about pictures: the same response is not put into bins again and again."""
+"""Rules about what follows the directions: pictures, and models, of a response."""
 
 from collections.abc import Collection, Iterable
 
@@ -8,8 +8,9 @@ from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.releases import LEFT, Release
 
-#: Name of the sum, in ledgers.
-STATISTIC = "pictures"
+#: Names of the sums, in ledgers.
+PICTURES = ("pictures",)
+MODELS = ("axes", "newton")
 
 
 def many_pictures(
@@ -48,7 +49,7 @@ def many_pictures(
             f"allows none below {policy.min_slice_rows}: leave pictures out of the "
             "study, or lower min_slice_rows",
         )
-    earlier = earlier_studies((STATISTIC,), release, facts, entries)
+    earlier = _earlier_studies(PICTURES, release, facts, entries)
     limit = policy.max_pictures
     if limit is None or len(earlier) < limit:
         return None
@@ -60,31 +61,69 @@ def many_pictures(
     )
 
 
-def earlier_studies(
-    statistics: Collection[str],
-    release: Release,
-    facts: Facts,
-    entries: Iterable[Entry],
-) -> set[str]:
-    """Find other studies that have had sums of the same response.
+def many_models(
+    release: Release, facts: Facts, policy: Policy, entries: Iterable[Entry]
+) -> Violation | None:
+    """Require large enough groups, and no earlier model of the same response.
 
     Parameters
     ----------
-    statistics : collection of str
-        Names of the sums.
     release : Release
         Release to check.
     facts : Facts
         About the site's rows.
+    policy : Policy
+        Policy of the site.
     entries : iterable of Entry
         All entries of the ledger.
 
     Returns
     -------
-    set of str
-        Digests of studies to which such numbers have left, whatever they call the
-        response.
+    Violation or None
+        MODELS.
+
+    Notes
+    -----
+    Within a study all steps have the same groups. Groups along other directions may
+    differ from them by few rows, so that two models could show these. A voided round
+    counts too: what has left has left.
     """
+    if not facts.group_rows:
+        return None
+    limit = policy.max_models
+    if limit == 0:
+        return Violation(
+            "MODELS",
+            "the site fits no models of a response: leave [prediction] out of the "
+            "study, or raise max_models",
+        )
+    fewest = max(policy.min_slice_rows, policy.min_level_rows)
+    if facts.group_rows < fewest or facts.n_rows < facts.group_rows:
+        return Violation(
+            "MODELS",
+            f"the model would be fitted to groups of {facts.group_rows} rows; the site "
+            f"has {facts.n_rows} rows and allows no groups below {fewest}: agree on "
+            "other group_rows in [prediction], or lower min_slice_rows and "
+            "min_level_rows",
+        )
+    earlier = _earlier_studies(MODELS, release, facts, entries)
+    if limit is None or len(earlier) < limit:
+        return None
+    return Violation(
+        "MODELS",
+        f"the site has fitted models of this response in {len(earlier)} other "
+        f"study(ies), and does so in {limit}: leave [prediction] out of the study, or "
+        "raise max_models if the differences between groups of both may be known",
+    )
+
+
+def _earlier_studies(
+    statistics: Collection[str],
+    release: Release,
+    facts: Facts,
+    entries: Iterable[Entry],
+) -> set[str]:
+    """Find other studies to which such sums have left, whatever they call y."""
     names, prints = set(facts.target), set(facts.target.values()) - {""}
     return {
         entry.study
