@@ -5,12 +5,10 @@ soon as it is done; a second call continues where the first one stopped, and rep
 what was fitted with other code.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
+from functools import partial
 from time import process_time
 
 from threadpoolctl import threadpool_limits
@@ -22,10 +20,9 @@ from benchmarks.hard_designs.alarm_designs import (
     ODD_DESIGNS,
     AlarmDesign,
 )
-from benchmarks.ledger import Ledger, Row
+from benchmarks.ledger import Row
+from benchmarks.seeded import measure_seeds
 from fedsdr import FedSSIR
-
-RESULTS = Path(__file__).parent / "results"
 
 #: Statistics were settled on seeds from 1,300,000 on; reported ones start here.
 FIRST_SEED = 1_900_000
@@ -49,25 +46,18 @@ def main(arguments: list[str] | None = None) -> int:
     int
         Always 0.
     """
-    words = sys.argv[1:] if arguments is None else arguments
-    options = _parser().parse_args(words)
-    if options.seed < FIRST_SEED and options.out == RESULTS:
-        _parser().error(f"seeds below {FIRST_SEED} are for tuning: name --out")
-    ledger = Ledger(
-        options.out / "alarms.csv",
-        fresh=options.fresh,
-        key=("design", "seed"),
-        source="src/fedsdr",
+    measures = {
+        (name,): partial(raised_by, design) for name, design in ALARM_DESIGNS.items()
+    }
+    return measure_seeds(
+        "alarms",
+        measures,
+        write_page,
+        arguments,
+        about=__doc__,
+        runs=20,
+        first_seed=FIRST_SEED,
     )
-    for seed in range(options.seed, options.seed + options.runs):
-        for name, design in ALARM_DESIGNS.items():
-            if all(word in name for word in options.only):
-                _measure(ledger, design, seed)
-    command = shlex.join(["python", "-m", "benchmarks.alarms", *words])
-    page = write_page(ledger.rows, command)
-    (options.out / "alarms.md").write_text(page)
-    print(page)
-    return 0
 
 
 def raised_by(design: AlarmDesign, seed: int) -> Row:
@@ -159,11 +149,6 @@ def write_page(rows: Iterable[Row], command: str) -> str:
     return "\n".join(lines)
 
 
-def _measure(ledger: Ledger, design: AlarmDesign, seed: int) -> None:
-    key: Row = {"design": design.name, "seed": seed}
-    ledger.measure(key, lambda: raised_by(design, seed))
-
-
 def _alarms_in(row: Row) -> list[str]:
     return str(row["raised"]).split()
 
@@ -200,30 +185,6 @@ def _wanted_line(design: AlarmDesign, rows: list[Row]) -> str:
     count = sum(not set(design.wanted).isdisjoint(_alarms_in(row)) for row in rows)
     verdict = "met" if count >= FEWEST_RAISED * len(rows) else "**not met**"
     return f"| {design.name} | {wanted} | {len(rows)} | {count} | {verdict} |"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.alarms", description=__doc__
-    )
-    parser.add_argument("--runs", type=int, default=20, help="samples per design")
-    parser.add_argument(
-        "--seed", type=int, default=FIRST_SEED, help="seed of the first sample"
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="WORD",
-        help="designs with all these words in their name",
-    )
-    parser.add_argument(
-        "--fresh", action="store_true", help="drop what has been measured"
-    )
-    parser.add_argument(
-        "--out", type=Path, default=RESULTS, help="folder of records and page"
-    )
-    return parser
 
 
 if __name__ == "__main__":

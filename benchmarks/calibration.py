@@ -5,11 +5,9 @@ recorded as soon as it is done; a second call continues where the first one stop
 repeats what was fitted with other code.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,10 +16,9 @@ from benchmarks.calibration_designs import TEST_DESIGNS, TestDesign
 from benchmarks.calibration_page import write_page
 from benchmarks.calibration_rivals import knockoffs, lasso_splitting
 from benchmarks.half_tests import run_half_tests, select_by_mirrors
-from benchmarks.ledger import Ledger, Row
+from benchmarks.ledger import Row
+from benchmarks.seeded import measure_seeds
 from fedsdr.inference.variable_tests import combine, mean_tested, q_values
-
-RESULTS = Path(__file__).parent / "results"
 
 #: The construction was settled on other seeds, all below this one.
 FIRST_SEED = 2_700_000
@@ -43,24 +40,18 @@ def main(arguments: list[str] | None = None) -> int:
     int
         Always 0.
     """
-    words = sys.argv[1:] if arguments is None else arguments
-    options = _parser().parse_args(words)
-    ledger = Ledger(
-        options.out / "calibration.csv",
-        fresh=options.fresh,
-        key=("design", "seed"),
-        source="src/fedsdr",
+    measures = {
+        (name,): partial(test_once, design) for name, design in TEST_DESIGNS.items()
+    }
+    return measure_seeds(
+        "calibration",
+        measures,
+        write_page,
+        arguments,
+        about=__doc__,
+        runs=10,
+        first_seed=FIRST_SEED,
     )
-    for seed in range(options.seed, options.seed + options.runs):
-        for name, design in TEST_DESIGNS.items():
-            if options.only in name:
-                key: Row = {"design": name, "seed": seed}
-                ledger.measure(key, lambda one=design, at=seed: test_once(one, at))
-    command = shlex.join(["python", "-m", "benchmarks.calibration", *words])
-    page = write_page(ledger.rows, command)
-    (options.out / "calibration.md").write_text(page)
-    print(page)
-    return 0
 
 
 def test_once(design: TestDesign, seed: int) -> Row:
@@ -107,16 +98,6 @@ def test_once(design: TestDesign, seed: int) -> Row:
             float(chosen[sample.true].mean()) if sample.true.size else 0.0
         )
     return row
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10, help="samples per design")
-    parser.add_argument("--seed", type=int, default=FIRST_SEED, help="first seed")
-    parser.add_argument("--only", default="", help="designs with this text")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder")
-    parser.add_argument("--fresh", action="store_true", help="measure again")
-    return parser
 
 
 if __name__ == "__main__":

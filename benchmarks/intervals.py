@@ -5,11 +5,9 @@ as soon as it is done; a second call continues where the first one stopped, and 
 what was fitted with other code.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
-from pathlib import Path
+from functools import partial
 from time import process_time
 from typing import Literal
 
@@ -18,12 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.calibration_designs import Array
 from benchmarks.calibration_page import groups_of, numbers_of, said, share_of
-from benchmarks.ledger import Ledger, Row
+from benchmarks.ledger import Row
+from benchmarks.seeded import measure_seeds
 from fedsdr import FedSSIR
 from fedsdr.result import Result
 from fedsdr.simulate import Simulation, make_setting
-
-RESULTS = Path(__file__).parent / "results"
 
 #: No intervals were looked at on seeds from here on before they were settled.
 FIRST_SEED = 2_920_000
@@ -48,28 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
     int
         Always 0.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100, help="fits of each setting")
-    parser.add_argument("--seed", type=int, default=FIRST_SEED, help="first seed")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder")
-    parser.add_argument("--fresh", action="store_true", help="measure again")
-    words = sys.argv[1:] if arguments is None else arguments
-    options = parser.parse_args(words)
-    ledger = Ledger(
-        options.out / "intervals.csv",
-        fresh=options.fresh,
-        key=("design", "seed"),
-        source="src/fedsdr",
+    measures = {(setting,): partial(cover_once, setting) for setting in SETTINGS}
+    return measure_seeds(
+        "intervals",
+        measures,
+        write_page,
+        arguments,
+        about=__doc__,
+        runs=100,
+        first_seed=FIRST_SEED,
     )
-    for seed in range(options.seed, options.seed + options.runs):
-        for setting in SETTINGS:
-            key: Row = {"design": setting, "seed": seed}
-            ledger.measure(key, lambda k=setting, at=seed: cover_once(k, at))
-    command = shlex.join(["python", "-m", "benchmarks.intervals", *words])
-    page = write_page(ledger.rows, command)
-    (options.out / "intervals.md").write_text(page)
-    print(page)
-    return 0
 
 
 def cover_once(setting: int, seed: int) -> Row:

@@ -4,20 +4,17 @@ Run with ``make alarms`` or ``python -m benchmarks.one_span``. Every fit is reco
 soon as it is done; a second call continues where the first one stopped.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
-from pathlib import Path
+from functools import partial
 from time import process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.ledger import Ledger, Row
+from benchmarks.ledger import Row
+from benchmarks.seeded import measure_seeds
 from fedsdr import FedSSIR
-
-RESULTS = Path(__file__).parent / "results"
 
 #: Seeds from 2,500,000 on were looked at while the test was made; none from here on.
 FIRST_SEED = 2_950_000
@@ -38,37 +35,34 @@ DESIGNS = {
 }
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Fit what is missing, and write the page.
+
+    Parameters
+    ----------
+    arguments : list of str or None, default=None
+        Words of the command line; those of this process if None.
 
     Returns
     -------
     int
         Always 0.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=40, help="samples of each design")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for results")
-    parser.add_argument("--fresh", action="store_true", help="fit all again")
-    options = parser.parse_args()
-    ledger = Ledger(
-        options.out / "one_span.csv",
-        fresh=options.fresh,
-        key=("design", "deviant", "seed"),
-        source="src/fedsdr",
+    measures = {
+        (design, deviant): partial(judge, design, deviant)
+        for design in DESIGNS
+        for deviant in (False, True)
+    }
+    return measure_seeds(
+        "one_span",
+        measures,
+        write_page,
+        arguments,
+        about=__doc__,
+        runs=40,
+        first_seed=FIRST_SEED,
+        key=("design", "deviant"),
     )
-    for seed in range(FIRST_SEED, FIRST_SEED + options.runs):
-        for design in DESIGNS:
-            for deviant in (False, True):
-                ledger.measure(
-                    {"design": design, "deviant": deviant, "seed": seed},
-                    lambda one=(design, deviant, seed): judge(*one),
-                )
-    command = shlex.join(["python", "-m", "benchmarks.one_span", *sys.argv[1:]])
-    page = write_page(ledger.rows, command)
-    (options.out / "one_span.md").write_text(page)
-    print(page)
-    return 0
 
 
 def judge(design: str, deviant: bool, seed: int) -> Row:
@@ -166,12 +160,13 @@ def write_page(rows: list[Row], command: str) -> str:
     str
         Markdown.
     """
+    first = min((int(str(row["seed"])) for row in rows), default=FIRST_SEED)
     minutes = sum(float(str(row["seconds"])) for row in rows) / 60.0
     commit, day = rows[-1]["commit"], max(str(row["date"]) for row in rows)
     lines = [
         "# One deviant site of eight",
         "",
-        f"{len(rows)} fits ({minutes:.1f} CPU minutes), seeds from {FIRST_SEED} on.",
+        f"{len(rows)} fits ({minutes:.1f} CPU minutes), seeds from {first} on.",
         f"{N_SITES} sites of {N_ROWS} rows and {N_COLUMNS} columns.",
         "At the deviant site y depends on x0 - x2 + x10, elsewhere on x0 + x2 + x4.",
         f"An alarm: the test of one span for all sites has p < {LEVEL}. Asked for: at",

@@ -88,15 +88,13 @@ class StreamedRows(Rows):
         self._seed = int(self.generator.integers(2**63))
 
     def _make_stream(self) -> Stream:
-        known = {
-            name: getattr(self.read, own, None)
-            for name, own in (
-                ("responses", "responses"),
-                ("version", "version"),
-                ("width", "n_features"),
-            )
-        }
-        return Stream(self.read, ahead=self.memory >= MEMORY, **known)
+        return Stream(
+            self.read,
+            getattr(self.read, "responses", None),
+            ahead=self.memory >= MEMORY,
+            version=getattr(self.read, "version", None),
+            width=getattr(self.read, "n_features", None),
+        )
 
     @property
     @override

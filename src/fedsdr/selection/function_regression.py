@@ -123,21 +123,6 @@ class FunctionRegression:
         known = min(np.log(mean), (size / 2 - rare / size) ** 2)
         return float(2 * rare + known + 2 * (k - 1))
 
-    def weakest(self, variables: Index) -> int:
-        """Find the variable that explains least beside the others.
-
-        Parameters
-        ----------
-        variables : ndarray of int
-            Indices of some variables.
-
-        Returns
-        -------
-        int
-            Its place among these.
-        """
-        return int(np.argmin(self.losses(variables)))
-
     def losses(self, variables: Index) -> Vector:
         """Compute what each variable explains beside the others.
 
@@ -155,21 +140,6 @@ class FunctionRegression:
         solved = inverse @ self.products[variables]
         losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
         return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
-
-    def strongest(self, variables: Index) -> int:
-        """Find the variable that explains most in addition to some.
-
-        Parameters
-        ----------
-        variables : ndarray of int
-            Indices of some variables.
-
-        Returns
-        -------
-        int
-            Index of another variable.
-        """
-        return int(np.argmax(self.additions(variables)))
 
     def additions(self, variables: Index) -> Vector:
         """Compute what each variable explains in addition to some.
@@ -325,9 +295,10 @@ def improve_singly(
     """
     score = regression.score(variables, charge)
     for _ in range(MOST_CHANGES):
-        candidates = [np.delete(variables, regression.weakest(variables))]
+        candidates = [np.delete(variables, np.argmin(regression.losses(variables)))]
         if variables.size < most:
-            candidates.append(np.append(variables, regression.strongest(variables)))
+            strongest = np.argmax(regression.additions(variables))
+            candidates.append(np.append(variables, strongest))
         scored = [
             (regression.score(one, charge), one) for one in candidates if one.size
         ]
