@@ -21,7 +21,7 @@ def browse(page: Path, folder: Path, *options: str) -> str:
     finished = subprocess.run(
         [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder / 'browser'}", *options,
          page.as_uri()],
-        capture_output=True, check=True, timeout=120,
+        capture_output=True, check=True, timeout=600,
         env={**os.environ, "HOME": str(folder)},
     )  # fmt: skip
     return finished.stdout.decode()
