@@ -116,9 +116,13 @@ def choose(
     limit = rule.max_directions if isinstance(rule, Auto | Bic | Votes) else 5
     by_bic = bic_choice(spectrum, total.n_rows, limit)
     known: Solution | None = None
+    # Where Pi itself is reported, it has the digits of the iterations.
+    exactly = method.refit is not False
     if isinstance(rule, Auto):
         rho = testing_penalty(total, method)
-        known, tests = add_directions(total, rho, by_bic, limit, method.tol)
+        known, tests = add_directions(
+            total, rho, by_bic, limit, method.tol, exactly=exactly
+        )
         if weight < own:
             # What differs between sites has counted half.
             whole = look_again(plain.total, total, known, limit, method)
@@ -134,9 +138,11 @@ def choose(
     else:
         k = rule
     if isinstance(method.penalty, Universal):
-        chosen = solve_universal(total, k, method.tol, by_bic, known)
+        chosen = solve_universal(total, k, method.tol, by_bic, known, exactly=exactly)
     elif isinstance(method.penalty, float):
-        chosen = solve_given(total, k, method.penalty, method.tol, known)
+        chosen = solve_given(
+            total, k, method.penalty, method.tol, known, exactly=exactly
+        )
     else:
         chosen = yield from solve_validated(evidence, k, method)
     solution, support = chosen.solution, None

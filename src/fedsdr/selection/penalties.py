@@ -89,6 +89,8 @@ def solve_universal(
     tol: float,
     bic_choice: int,
     known: Solution | None = None,
+    *,
+    exactly: bool = True,
 ) -> Selection:
     """Solve with the universal penalty, lowered or raised where necessary.
 
@@ -104,6 +106,8 @@ def solve_universal(
         Choice of `bic_dimension` for the same sums.
     known : Solution, optional
         A solution with K directions, which is used if it has this penalty.
+    exactly : bool, default=True
+        Whether exact solutions are tried first, see `solve_sums`.
 
     Returns
     -------
@@ -115,12 +119,12 @@ def solve_universal(
     rho = universal_penalty(total.n_variables, total.n_rows)
     first = known
     if first is None or first.penalty != rho:
-        first = solve_sums(total, k, rho, tol)
+        first = solve_sums(total, k, rho, tol, exactly=exactly)
     needed = min(k, total.n_features)
     lowered = first
     while lowered.active.size < needed and rho > 1e-6 * penalty_max(kernel):
         rho *= LOWERED
-        lowered = solve_sums(total, k, rho, tol)
+        lowered = solve_sums(total, k, rho, tol, exactly=exactly)
     table = (_line(first, "universal"),)
     if lowered is not first:
         return Selection(lowered, (*table, _line(lowered, "lowered")))
@@ -128,7 +132,7 @@ def solve_universal(
     if k >= bic_choice:
         level = plug_in_penalty(total, first)
         if level > first.penalty:
-            stricter = solve_sums(total, k, level, tol)
+            stricter = solve_sums(total, k, level, tol, exactly=exactly)
             if stricter.active.size >= k:
                 return Selection(stricter, (*table, _line(stricter, "plug-in")))
     return Selection(first, table)
@@ -140,6 +144,8 @@ def solve_given(
     penalty: float,
     tol: float,
     known: Solution | None = None,
+    *,
+    exactly: bool = True,
 ) -> Selection:
     """Solve with a penalty that the user gave.
 
@@ -155,6 +161,8 @@ def solve_given(
         Relative gap.
     known : Solution, optional
         A solution with K directions, which is used if it has this penalty.
+    exactly : bool, default=True
+        Whether exact solutions are tried first, see `solve_sums`.
 
     Returns
     -------
@@ -163,7 +171,7 @@ def solve_given(
     """
     solution = known
     if solution is None or solution.penalty != penalty:
-        solution = solve_sums(total, n_directions, penalty, tol)
+        solution = solve_sums(total, n_directions, penalty, tol, exactly=exactly)
     if solution.active.size == 0:
         raise InputError(
             f"penalty={penalty:g} selects no variable: it must be below "
@@ -218,7 +226,7 @@ def solve_validated(
         errors: Vector = yield evidence.errors(bases)
         best = int(np.argmin(errors))
         columns = {"error": errors}
-    solution = solve_sums(total, k, grid[best], method.tol)
+    solution = solve_sums(total, k, grid[best], method.tol, exactly=refit)
     table = tuple(
         {
             "step": type(rule).__name__.lower(),

@@ -24,7 +24,12 @@ MAX_ITER = 50_000
 
 
 def solve_sums(
-    total: Summary, n_directions: int, penalty: float, tol: float
+    total: Summary,
+    n_directions: int,
+    penalty: float,
+    tol: float,
+    *,
+    exactly: bool = True,
 ) -> Solution:
     """Solve eq2.10 for sums over all sites.
 
@@ -39,6 +44,9 @@ def solve_sums(
         Penalty rho.
     tol : float
         Relative gap.
+    exactly : bool, default=True
+        Whether exact solutions are tried first. Without, Pi has the digits that it had
+        in version 0.1, for those who report Pi itself.
 
     Returns
     -------
@@ -53,7 +61,7 @@ def solve_sums(
         plain = rows >= total.n_features or dominates(total.sigma, total.kernel)
     if plain or penalty >= penalty_max(total.kernel):
         problem = Problem.checked(total.sigma, total.kernel, n_directions, penalty)
-        return solve_working_set(problem, tol, MAX_ITER, None)
+        return solve_working_set(problem, tol, MAX_ITER, None, exactly=exactly)
     source = MatrixSource(
         total.sigma, total.kernel, largest=LARGEST, can_write_out=False
     )
@@ -71,7 +79,13 @@ def solve_sums(
 
 
 def add_directions(
-    summary: Summary, penalty: float, by_bic: int, max_directions: int, tol: float
+    summary: Summary,
+    penalty: float,
+    by_bic: int,
+    max_directions: int,
+    tol: float,
+    *,
+    exactly: bool = True,
 ) -> tuple[Solution, tuple[DimensionTest, ...]]:
     """Add directions while each is more than noise.
 
@@ -87,6 +101,8 @@ def add_directions(
         Largest K considered.
     tol : float
         Relative gap of every fit.
+    exactly : bool, default=True
+        Whether exact solutions are tried first, see `solve_sums`.
 
     Returns
     -------
@@ -96,10 +112,10 @@ def add_directions(
         One test per direction considered. The first direction is kept even if its test
         rejects it, because a subspace without directions would be of no use.
     """
-    chosen = solve_sums(summary, 1, penalty, tol)
+    chosen = solve_sums(summary, 1, penalty, tol, exactly=exactly)
     tests = [judge_direction(summary, chosen, by_bic, FIRST_DOUBT)]
     for k in range(2, min(max_directions, summary.n_features) + 1):
-        candidate = solve_sums(summary, k, penalty, tol)
+        candidate = solve_sums(summary, k, penalty, tol, exactly=exactly)
         tests.append(judge_direction(summary, candidate, by_bic))
         if not tests[-1].accepted:
             break

@@ -70,7 +70,12 @@ class Completion:
 
 
 def prove_on_all(
-    problem: Problem, small: Problem, inner: Bounded, tol: float
+    problem: Problem,
+    small: Problem,
+    inner: Bounded,
+    tol: float,
+    *,
+    improves: bool = True,
 ) -> tuple[Bounded, Vector]:
     """Try to prove a gap on all variables, else find those that stand in the way.
 
@@ -84,6 +89,8 @@ def prove_on_all(
         Solution of the restricted problem, with the working set as `active`.
     tol : float
         Relative gap to prove.
+    improves : bool, default=True
+        Whether eigenvalues of all variables may be spent on the proof.
 
     Returns
     -------
@@ -105,7 +112,7 @@ def prove_on_all(
         if bound is None:
             dual = complete_by_regression(problem, inner.active, completion)
             bound = prove_bound(problem, completion, dual, margin)
-        if bound is None and exact_enough:
+        if bound is None and exact_enough and improves:
             dual, blame = improve_dual(
                 completion, dual, inner.active, problem.penalty, IMPROVEMENTS
             )
