@@ -39,9 +39,7 @@ def curves_of(reduced: Matrix) -> Matrix:
     if degree >= 2:
         columns += [
             # Equal values may differ by rounding, by how rows are read.
-            np.polynomial.legendre.legvander(_mid_ranks(np.round(one, 9)), degree)[
-                :, 1:
-            ]
+            _rank_curves(_mid_ranks(np.round(one, 9)), degree)
             for one in reduced.T
         ]
         columns += [
@@ -54,6 +52,17 @@ def curves_of(reduced: Matrix) -> Matrix:
     every /= np.maximum(np.sqrt((every**2).mean(axis=0)), np.finfo(float).tiny)
     vectors, sizes, _ = np.linalg.svd(every, full_matrices=False)
     return np.asarray(vectors[:, sizes > 1e-6 * max(sizes[0], 1e-300)])
+
+
+def _rank_curves(ranks: Vector, degree: int) -> Matrix:
+    """Evaluate Legendre polynomials of degree 1, ..., by their recurrence."""
+    values = np.empty((degree + 1, len(ranks)))
+    values[0], values[1] = 1.0, ranks
+    for k in range(1, degree):
+        np.multiply(ranks, values[k], out=values[k + 1])
+        values[k + 1] *= (2 * k + 1) / (k + 1)
+        values[k + 1] -= k / (k + 1) * values[k - 1]
+    return values[1:].T
 
 
 def _mid_ranks(values: Vector) -> Vector:

@@ -1,5 +1,6 @@
 """Functions of y behind the smooth kernel: polynomials of its rank, and y itself."""
 
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FARTHEST = 3.0
 #: Squares of responses, summed over a site, that can be added under masks.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-10, 1e13
 
+# Rows up to which sites without ties share the values of their polynomials.
+SHARED_ROWS = 4096
 # Number of rows that are evaluated at a time.
 CHUNK = 16384
 # Ties of at least this many rows are evaluated once and kept, shorter ones when needed.
@@ -96,7 +99,9 @@ class RankPolynomials:
             Values, one column per polynomial; columns are contiguous.
         """
         if not self._tied:
-            return self._evaluate(ranks).T
+            if self._n_rows > SHARED_ROWS:
+                return self._evaluate(ranks).T
+            return np.take(self._every, ranks, axis=1).T
         if len(self._kept) == len(self._sizes):
             return np.take(self._table, ranks, axis=1).T
         distinct, inverse = np.unique(ranks, return_inverse=True)
@@ -106,6 +111,11 @@ class RankPolynomials:
         if not long.all():
             values[:, ~long] = self._averages(distinct[~long])
         return np.take(values, inverse, axis=1).T
+
+    @cached_property
+    def _every(self) -> Matrix:
+        """Values at all places, where there are few and no ties."""
+        return self._evaluate(np.arange(self._n_rows))
 
     def _averages(self, ranks: Ranks) -> Matrix:
         """Average over the places of some ties."""
@@ -161,6 +171,31 @@ class RankPolynomials:
         return values
 
 
+def rank_polynomials(sizes: Ranks, *, chunk: int = CHUNK) -> RankPolynomials:
+    """Return the polynomials for some ranks; the same ones for sites without ties.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_ranks,), int
+        Number of rows with each dense rank.
+    chunk : int, default=16384
+        Number of rows that are evaluated at a time.
+
+    Returns
+    -------
+    RankPolynomials
+        Without ties, and for few rows, they depend on the number of rows alone.
+    """
+    if len(sizes) <= SHARED_ROWS and len(sizes) == sizes.sum():
+        return _untied(len(sizes))
+    return RankPolynomials(sizes, chunk=chunk)
+
+
+@lru_cache(maxsize=16)
+def _untied(n_rows: int) -> RankPolynomials:
+    return RankPolynomials(np.ones(n_rows, dtype=np.int64))
+
+
 class ResponseFunctions:
     """Smooth functions of y, and y itself, whose products with rows are summed.
 
@@ -179,7 +214,7 @@ class ResponseFunctions:
     ) -> None:
         self._ranks, self.response = ranks, response
         chunk = len(ranks) if chunk is None else chunk
-        self.polynomials = RankPolynomials(np.bincount(ranks), chunk=chunk)
+        self.polynomials = rank_polynomials(np.bincount(ranks), chunk=chunk)
 
     @property
     def n_functions(self) -> int:

@@ -214,7 +214,7 @@ def agreement(batches: Batches, expected: Expected) -> SiteView:
     if kept.any():
         white = (axes[:, kept] / np.sqrt(sizes[kept])).T @ rest / np.sqrt(n_rows)
         if np.isfinite(white).all():
-            top = float(np.linalg.norm(white, 2)) ** 2
+            top = float(np.linalg.eigvalsh(white @ white.T)[-1])
             room = float(np.sqrt(kept.sum() / effective))
             found["OUTSIDE"] = evidence(top / (1 + room) ** 2) > CLEAR
     return SiteView(found, use)

@@ -22,7 +22,7 @@ from fedsdr.exceptions import (
     warn_user,
 )
 from fedsdr.summaries.inputs import check_target
-from fedsdr.summaries.rank_functions import RankPolynomials
+from fedsdr.summaries.rank_functions import RankPolynomials, rank_polynomials
 
 Response = Literal["auto", "ordered", "classes"]
 
@@ -334,7 +334,7 @@ class Weights:
     @cached_property
     def polynomials(self) -> RankPolynomials:
         """Polynomials of the rank, which several sums of a fit need."""
-        return RankPolynomials(np.bincount(self.ranks))
+        return rank_polynomials(np.bincount(self.ranks))
 
     def polynomials_at(self, rows: slice) -> Matrix:
         """Evaluate the polynomials in some rows; of few rows, once for all sums.
