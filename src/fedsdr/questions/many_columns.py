@@ -304,7 +304,7 @@ class ColumnsOf(Question[ColumnSums]):
         self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         parts = rows.beside(self.columns, functions)
-        return columns_of(parts, self.terms.n_features, self.columns)
+        return columns_of(parts, rows.n_rows, self.terms.n_features, self.columns)
 
     def pack(self, value: ColumnSums) -> Vector:
         """Write a site's columns as a vector.

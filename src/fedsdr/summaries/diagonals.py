@@ -238,7 +238,9 @@ def diagonals_of(
     )
 
 
-def columns_of(parts: Parts, n_features: int, columns: NDArray[np.intp]) -> ColumnSums:
+def columns_of(
+    parts: Parts, n_rows: int, n_features: int, columns: NDArray[np.intp]
+) -> ColumnSums:
     r"""Compute columns of both matrices at one site.
 
     Parameters
@@ -246,6 +248,8 @@ def columns_of(parts: Parts, n_features: int, columns: NDArray[np.intp]) -> Colu
     parts : iterable of tuple
         Places of columns, rows of them, rows of the columns asked for, and values of
         the functions of y, see `Rows.beside`; no values if there is no kernel.
+    n_rows : int
+        Number of rows of the site.
     n_features : int
         Number of columns.
     columns : ndarray of int
@@ -254,23 +258,32 @@ def columns_of(parts: Parts, n_features: int, columns: NDArray[np.intp]) -> Colu
     Returns
     -------
     ColumnSums
-        :math:`X'X_A` and :math:`X'QQ'X_A`.
+        :math:`X'X_A` and :math:`X'QQ'X_A`. Where all rows come at once,
+        :math:`QQ'X_A` is formed first: rows are then multiplied with as few columns as
+        were asked for, not with all functions of y.
     """
     scatter = np.zeros((n_features, columns.size))
+    between = np.zeros_like(scatter)
     moved: Matrix | None = None
+    beside: Matrix | None = None
     wanted = columns.size
     for place, rows, asked, values in parts:
+        at_once = len(rows) == n_rows and wanted < values.shape[1]
         # One product: it is reading the rows that takes the time.
-        both = np.hstack([asked, values]) if values.size else asked
-        sums = both.T @ rows
+        if beside is None or not at_once:
+            others = values @ (values.T @ asked) if at_once else values
+            beside = np.hstack([asked, others]) if values.size else asked
+        sums = beside.T @ rows
         scatter[place] += sums[:wanted].T
-        if values.size:
+        if at_once:
+            between[place] = sums[wanted:].T
+        elif values.size:
             if moved is None:
                 moved = np.zeros((values.shape[1], n_features))
             moved[:, place] += sums[wanted:]
-    if moved is None:
-        return ColumnSums(scatter, np.zeros_like(scatter))
-    return ColumnSums(scatter, moved.T @ moved[:, columns])
+    if moved is not None:
+        between = moved.T @ moved[:, columns]
+    return ColumnSums(scatter, between)
 
 
 def block_of(batches: SomeColumns) -> ColumnSums:
