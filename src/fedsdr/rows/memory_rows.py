@@ -302,6 +302,7 @@ class MemoryRows(Rows):
         ):
             # The sums of a second stage need the same columns again and again.
             rows = last[3]
+            self._last = (self.X, columns, scale, rows)
         else:
             rows = dense_columns(self.X, as_slice(columns))
             rows /= scale

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedsdr.arrays import Mask
+from fedsdr.arrays import Mask, Matrix
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.completion import prove_on_all
 from fedsdr.solver.interior_point import solve_interior
@@ -51,10 +51,14 @@ def solve_from_inside(
         variables would have to join.
     """
     active, kept = first, first[:0]
+    rough: tuple[Matrix, Matrix, int] | None = None
     for _ in range(MOST_SETS):
         if not problem.n_directions <= active.size <= LARGEST or clock.expired:
             return None
-        found = _on_set(problem.restrict(active), np.isin(active, kept), clock)
+        small = problem.restrict(active)
+        if rough is None:
+            rough = solve_interior(small, NEAR, STEPS, clock)
+        found = _on_support(small, *rough, np.isin(active, kept))
         if found is None:
             return None
         found = replace(found, active=active[found.active])
@@ -65,15 +69,18 @@ def solve_from_inside(
             return proved
         worst = np.argsort(-blame, kind="stable")[:JOINING]
         joining = worst[blame[worst] > 0.0]
-        if not joining.size:
+        if np.isin(joining, kept).all():
             return None
+        if not np.isin(joining, active).all():
+            rough = None
         active, kept = np.union1d(active, joining), np.union1d(kept, joining)
     return None
 
 
-def _on_set(problem: Problem, kept: Mask, clock: Clock) -> Bounded | None:
-    """Solve on one set: the support among its variables, and the exact solution."""
-    pi, dual, n_iter = solve_interior(problem, NEAR, STEPS, clock)
+def _on_support(
+    problem: Problem, pi: Matrix, dual: Matrix, n_iter: int, kept: Mask
+) -> Bounded | None:
+    """Find the support among the variables of a set, and the exact solution on it."""
     size = np.diag(pi)
     small = VANISHING * size.max()
     selected = np.flatnonzero((size > small) | (kept & (size > SMALLEST * small)))
