@@ -196,7 +196,9 @@ def time_setting(setting: int) -> object:
 
     def run() -> Row:
         n, d, m = RIVALS[0]
-        drawn = make_setting(setting, n_sites=m, n_per_site=n // m, n_features=d)
+        drawn = make_setting(
+            setting, n_sites=m, n_per_site=n // m, n_features=d, random_state=0
+        )
         return beside_lasso(drawn.X, drawn.y, drawn.sites)
 
     return run
