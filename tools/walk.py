@@ -34,7 +34,7 @@ EXPERIMENTS = CLONE / "reproduction"
 
 #: Ends of chains: products of rows in this room, and these functions of the solver.
 SUMS, SOLVER = "summaries", "solver"
-ITERATIONS = ("solve_dense", "solve_interior")
+ITERATIONS = ("solve_by_signs", "solve_interior")
 TRANSPORTS = ("transports", "federation")
 #: How a product is written, in Python 3.11 and later.
 PRODUCTS = ("@", "@=", "dot", "einsum", "matmul", "dsyrk", "dgemm", "dger")

@@ -5,8 +5,8 @@ import pytest
 from tests.solver.cases import Case, pooled_setting, random_case
 
 from fedsdr.selection.solving import MAX_ITER
-from fedsdr.solver import Clock, Problem, certify, penalty_max, solve
-from fedsdr.solver.from_inside import solve_from_inside
+from fedsdr.solver import Problem, certify, penalty_max, solve
+from fedsdr.solver.exact import solve_exactly
 from fedsdr.solver.interior_point import solve_interior
 from fedsdr.solver.on_support import LARGEST, solve_on_support
 from fedsdr.solver.one_direction import solve_by_signs
@@ -97,30 +97,42 @@ def test_newton_leaves_what_is_not_its_own(rng: np.random.Generator) -> None:
     assert far is None or far.gap < 1e-9
 
 
-@pytest.mark.parametrize("setting", [3, 4, 6])
+@pytest.mark.parametrize("setting", [2, 3, 4])
 @pytest.mark.parametrize("n_directions", [2, 3])
 def test_several_directions_are_solved_from_inside(
     setting: int, n_directions: int
 ) -> None:
     case = pooled_setting(setting, 10, 100)._replace(n_directions=n_directions)
     problem = Problem.checked(*case, 0.035)
-    first = np.argsort(-np.diag(case.kernel))[:8]
-    found = solve_from_inside(problem, np.sort(first), TOL, Clock())
+    found = solve_exactly(problem, TOL)
     slowly = solve(*case, 0.035)
     assert found is not None
-    assert proved_gap(case, problem, found) <= TOL
+    assert certify(*case, 0.035, found.pi, found.dual).gap <= TOL
     assert found.objective <= slowly.objective + TOL * abs(slowly.objective)
 
 
-@pytest.mark.parametrize("setting", [1, 3, 6])
+def test_other_problems_are_left_to_the_iterations(rng: np.random.Generator) -> None:
+    singular = Problem.checked(*random_case(rng, 12, 9, 2), 0.1)
+    assert solve_exactly(singular, TOL) is None
+    case = random_case(rng, 12, 200, 2)
+    nothing = Problem.checked(*case, 1.01 * penalty_max(case.kernel))
+    assert solve_exactly(nothing, TOL) is None
+    # With a small penalty more variables are selected than Newton's equations have.
+    many = random_case(rng, 2 * LARGEST, 400, 2)
+    small = Problem.checked(*many, 1e-4 * penalty_max(many.kernel))
+    assert solve_exactly(small, TOL) is None
+
+
+@pytest.mark.parametrize("setting", [2, 3, 4])
 @pytest.mark.parametrize("n_directions", [1, 2, 3])
 def test_exact_solutions_select_the_same_variables(
     setting: int, n_directions: int
 ) -> None:
     case = pooled_setting(setting, 10, 100)._replace(n_directions=n_directions)
     problem = Problem.checked(*case, 0.04)
-    exact = solve_working_set(problem, TOL, MAX_ITER, None, exactly=True)
+    exact = solve_exactly(problem, TOL)
     slowly = solve_working_set(problem, TOL, MAX_ITER, None)
+    assert exact is not None
     np.testing.assert_array_equal(exact.active, slowly.active)
     assert exact.converged
     assert exact.objective == pytest.approx(slowly.objective, rel=2e-6)

@@ -5,6 +5,7 @@ import numpy as np
 from fedsdr.estimation.direction_test import DimensionTest
 from fedsdr.selection.dimension import FIRST_DOUBT, judge_direction
 from fedsdr.solver import Clock, MatrixSource, Problem, Solution, penalty_max
+from fedsdr.solver.exact import solve_exactly
 from fedsdr.solver.from_columns import solve_source
 from fedsdr.solver.problem import dominates
 from fedsdr.solver.working_set import solve_working_set
@@ -61,7 +62,10 @@ def solve_sums(
         plain = rows >= total.n_features or dominates(total.sigma, total.kernel)
     if plain or penalty >= penalty_max(total.kernel):
         problem = Problem.checked(total.sigma, total.kernel, n_directions, penalty)
-        return solve_working_set(problem, tol, MAX_ITER, None, exactly=exactly)
+        found = solve_exactly(problem, tol) if exactly else None
+        if found is not None:
+            return found
+        return solve_working_set(problem, tol, MAX_ITER, None)
     source = MatrixSource(
         total.sigma, total.kernel, largest=LARGEST, can_write_out=False
     )

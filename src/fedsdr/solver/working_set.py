@@ -14,9 +14,7 @@ from fedsdr.exceptions import InputError, warn_user
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.completion import TIGHT, drop_dust, prove_on_all
 from fedsdr.solver.dense import CHECK_EVERY, solve_dense
-from fedsdr.solver.from_inside import solve_from_inside
 from fedsdr.solver.interior_point import solve_interior
-from fedsdr.solver.one_direction import solve_by_signs
 from fedsdr.solver.problem import Bounded, Indices, Problem, penalty_max
 from fedsdr.solver.solution import Solution
 
@@ -55,7 +53,6 @@ def solve_working_set(
     *,
     clock: Clock | None = None,
     warns: bool = True,
-    exactly: bool = False,
 ) -> Solution:
     """Solve eq2.10 through a sequence of small problems.
 
@@ -73,10 +70,6 @@ def solve_working_set(
         Ends the search when it runs out.
     warns : bool, default=True
         Whether a gap above the tolerance deserves a warning.
-    exactly : bool, default=False
-        Whether exact solutions of small problems are tried first (`solve_by_signs`,
-        `solve_from_inside`), which is several times as fast. Pi differs from that of
-        the iterations within the tolerance.
 
     Returns
     -------
@@ -98,10 +91,6 @@ def solve_working_set(
         found = Bounded(nothing, np.empty((0, 0)), problem.kernel, 0.0, 0.0, 0)
         return report(problem, found, tol)
     clock = clock or Clock()
-    if exactly and not problem.singular:
-        exact = _solve_exactly(problem, tol, clock)
-        if exact is not None:
-            return report(problem, drop_dust(problem, exact, tol), tol)
     unit = float(np.trace(problem.sigma)) / problem.n_features
     work = _WorkingSet(problem, unit, tol, max_iter, warm_start)
     while work.proved is None:
@@ -128,12 +117,6 @@ def solve_working_set(
     return report(problem, drop_dust(problem, found, tol), tol, warns=warns)
 
 
-def _solve_exactly(problem: Problem, tol: float, clock: Clock) -> Bounded | None:
-    if problem.n_directions == 1:
-        return solve_by_signs(problem, tol)
-    return solve_from_inside(problem, _first_set(problem), tol, clock)
-
-
 class _WorkingSet:
     """The variables in play, the points reached on them, and what is proved.
 
@@ -155,7 +138,7 @@ class _WorkingSet:
         self.n_sets = self.spent = 0
         self.proved: Bounded | None = None
         kernel, rho = self.problem.kernel, self.problem.penalty
-        active = _first_set(self.problem)
+        active = first_set(self.problem)
         self.pi, dual = np.zeros_like(kernel), kernel
         if warm_start is not None:
             known = warm_start.active
@@ -275,7 +258,19 @@ class _Restricted:
             self.interior_problem = problem.restrict(self.selected)
 
 
-def _first_set(problem: Problem) -> Indices:
+def first_set(problem: Problem) -> Indices:
+    """Choose the variables to begin with.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+
+    Returns
+    -------
+    ndarray of int
+        Those with most entries of the kernel above the penalty, ascending.
+    """
     excess = np.clip(np.abs(problem.kernel) - problem.penalty, 0.0, None)
     size = min(max(FIRST_SIZE, problem.n_directions + 3), problem.n_features)
     promising = _worst(np.linalg.norm(excess, axis=1), size)
