@@ -538,7 +538,7 @@ def test_a_part_of_a_direction_needs_half_the_evidence_of_the_other_part() -> No
 
     assert missed(8.0, 3.0, 3.0, 2.0) == [2, 3, 7]
     assert missed(4.5, 3.0, 3.0, 2.0) == []
-    assert missed(2.0, 3.0, 8.0, 2.0) == [3, 7]
+    assert missed(2.0, 3.0, 8.0, 2.0) == [7, 3]
 
 
 def test_a_given_penalty_adds_no_variables() -> None:
