@@ -28,7 +28,34 @@ def add_to_weaker(
     Returns
     -------
     ndarray of int
-        Indices, ascending.
+        Indices, ascending: those of `support`, and those that were missed.
+    """
+    weight = weight_of_weaker(total, support, n_directions, used)
+    return add_missed_variables(
+        total.mixed(weight), support, n_directions, ADDITIONS, common=True
+    )
+
+
+def weight_of_weaker(
+    total: Summary, support: Index, n_directions: int, used: float
+) -> float:
+    r"""Choose the weight of the sites' own kernels for the directions after the first.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale, not mixed.
+    support : ndarray of int
+        Indices of the variables selected so far.
+    n_directions : int
+        Dimension K, at least 2.
+    used : float
+        Weight with which they were selected.
+
+    Returns
+    -------
+    float
+        Weight for `Summary.mixed`, at most the one that was used.
 
     Notes
     -----
@@ -46,6 +73,4 @@ def add_to_weaker(
         signals_over_noise(part, basis[:, [k]])[1] for k in range(1, basis.shape[1])
     )
     weight = max((one / (1.0 + one) for one in apart), default=used)
-    return add_missed_variables(
-        total.mixed(min(weight, used)), support, n_directions, ADDITIONS, common=True
-    )
+    return min(weight, used)
