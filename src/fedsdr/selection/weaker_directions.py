@@ -1,8 +1,10 @@
 """A last look for variables of the directions after the first one."""
 
+import numpy as np
+
 from fedsdr.estimation.directions import add_missed_variables, leading_directions
 from fedsdr.selection.function_regression import Index
-from fedsdr.selection.own_weight import signals_over_noise
+from fedsdr.selection.own_weight import SELECTING, signals_over_noise
 from fedsdr.summaries.summary import Summary
 
 # Noise variables that are added in a fit, on average, at most.
@@ -28,9 +30,12 @@ def add_to_weaker(
     Returns
     -------
     ndarray of int
-        Indices, ascending: those of `support`, and those that were missed.
+        Indices, ascending: those of `support`, and those that were missed; the former
+        alone if sites have more of these directions for themselves than in common.
     """
     weight = weight_of_weaker(total, support, n_directions, used)
+    if weight > SELECTING:
+        return np.sort(support)
     return add_missed_variables(
         total.mixed(weight), support, n_directions, ADDITIONS, common=True
     )
