@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from tests.summaries.test_profile import draw_site, worth_of
 
+from benchmarks.hard_designs.covariances import draw_covariances
 from fedsdr import FedSSIR
 from fedsdr.estimation import Estimate, leading_directions
 from fedsdr.estimation.by_site import (
@@ -490,6 +491,9 @@ def test_an_active_column_that_is_constant_at_one_site() -> None:
 
 # --- variables that were missed -------------------------------------------------------
 
+# Coefficients of five variables in two directions.
+TRUE = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 2)
+
 
 def sites_of_other_scales(seed: int) -> Sites:
     """Draw sites whose scales differ, with a second direction of two variables."""
@@ -538,7 +542,58 @@ def test_a_part_of_a_direction_needs_half_the_evidence_of_the_other_part() -> No
 
     assert missed(8.0, 3.0, 3.0, 2.0) == [2, 3, 7]
     assert missed(4.5, 3.0, 3.0, 2.0) == []
-    assert missed(2.0, 3.0, 8.0, 2.0) == [3, 7]
+    assert missed(2.0, 3.0, 8.0, 2.0) == [7, 3]
+
+
+def test_an_ascent_that_misses_a_direction_begins_again_where_it_was_seen() -> None:
+    rng = np.random.default_rng(65)
+    drawn = []
+    for _ in range(10):
+        X = rng.normal(size=(60, 7)) * np.exp(0.5 * rng.normal(size=7))
+        u, w = X[:, :3].sum(axis=1), X[:, 3] + X[:, 4]
+        link = (u + rng.normal()) / (0.5 + (w + rng.normal() + 1.5) ** 2)
+        drawn.append((X, link + 0.5 * rng.normal(size=60)))
+    sites = Sites(drawn)
+    missed = sites.fit(None, 2)
+    assert missed.basis.shape[1] == 1
+    # A variable in which another direction was seen is no place to begin.
+    other = sites.fit(None, 2, seen=(3, 4))
+    np.testing.assert_array_equal(other.basis, missed.basis)
+    for variable in (3, 4):
+        sites.asked.clear()
+        found = sites.fit(None, 2, seen=(2, variable))
+        assert found.tests[1].evidence > missed.tests[1].evidence
+        assert subspace_distance(found.basis, np.eye(7)[:, :5] @ TRUE) < 0.6
+        assert sites.n_profiles <= 24
+
+
+@pytest.mark.filterwarnings("ignore::fedsdr.CovarianceWarning")
+@pytest.mark.parametrize("seed", [6000052, 6000065])
+def test_the_strongest_missed_variable_is_where_it_begins_again(seed: int) -> None:
+    """The question for missed variables finds 3 and 4; the first ascent neither."""
+    data = draw_covariances(
+        seed, link="ratio", structure="both", sizes=(60,) * 10, n_features=150
+    )
+    model = FedSSIR().fit(data.X, data.y, sites=data.sites)
+    assert model.n_directions_ == 2
+    assert model.support_.nonzero()[0].tolist() == [0, 1, 2, 3, 4]
+    assert subspace_distance(model.directions_, data.B) < 0.4
+
+
+def test_a_second_ascent_leaves_questions_for_further_directions() -> None:
+    sites = sites_of_other_scales(0)
+    stage = SiteLikelihood(
+        sites.total,
+        1.0,
+        lambda *asked: sites.frame.profile_of(sites.every, *asked),
+        sites.every.size,
+        seen=(3, 5),
+    )
+    for most in range(4, 13):
+        sites.asked.clear()
+        stage.n_asked = 0
+        ask_sites(sites, stage.fit(None, 4, most))
+        assert sites.n_profiles <= most
 
 
 def test_a_given_penalty_adds_no_variables() -> None:

@@ -75,13 +75,16 @@ def estimate_by_site(
     doubt = 1.0 - 2.0 * shrinkage if prune else 0.0
     left = min(MOST_PROFILES, MOST_STEPS * limit)
 
-    def fit_on(chosen: Index, most: int) -> Asking[tuple[SiteFit, Matrix, Index, int]]:
+    def fit_on(
+        chosen: Index, most: int, seen: tuple[int, int] | None = None
+    ) -> Asking[tuple[SiteFit, Matrix, Index, int]]:
         stage = SiteLikelihood(
             total.subset(chosen),
             own,
             lambda *asked: frame.profile_of(chosen, *asked),
             total.n_variables,
             shrinkage,
+            seen,
         )
         found = yield from stage.fit(n_directions, limit, most)
         return found, *drop_noise(found, doubt), stage.n_asked
@@ -93,9 +96,12 @@ def estimate_by_site(
         others = basis[:, : max(basis.shape[1] - 1, 1)]
         sums: Vector = yield frame.remainder_of(support, others)
         beside, rest = sums[:-N_REST][frame.usable], sums[-N_REST:]
-        wider = np.union1d(support[kept], _missed(total, beside, rest, support))
+        missed = _missed(total, beside, rest, support)
+        wider = np.union1d(support[kept], missed)
         if not np.array_equal(wider, support[kept]):
-            again = yield from fit_on(wider, left - n_asked)
+            strongest = int(np.searchsorted(wider, missed[0]))
+            seen = (others.shape[1] + 1, strongest)
+            again = yield from fit_on(wider, left - n_asked, seen)
             if again[1].shape[1] >= basis.shape[1]:
                 support, (fit, basis, kept, _) = wider, again
     mixed = total.subset(support).mixed(own)
@@ -205,7 +211,7 @@ def _usual_variances(spread: Vector) -> Vector:
 
 
 def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Index:
-    r"""Return variables that y may depend on beside directions.
+    r"""Return variables that y may depend on beside directions, the strongest first.
 
     The evidence of at least one exceeds :math:`2 \log d`, as the largest of d noise
     variables seldom does; it need not be that of a direction, because K and variables
@@ -227,6 +233,7 @@ def _missed(total: Summary, found: Vector, rest: Vector, support: Index) -> Inde
     if evidence[strongest[0]] <= needed:
         return nothing
     looked_at = np.union1d(strongest, support)
+    looked_at = looked_at[np.argsort(-evidence[looked_at], kind="stable")]
     return np.asarray(looked_at[evidence[looked_at] > needed / 2])
 
 

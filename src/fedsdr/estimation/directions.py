@@ -23,6 +23,8 @@ MOST_APART = 150
 MOST_PASSES = 60
 # Expected number of noise variables among the additions of a fit.
 ADDITIONS = 0.3
+# Least noise of a direction, relative to that of a chi-square.
+LEAST_NOISE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,6 +293,8 @@ def add_missed_variables(
     support: np.ndarray,
     n_directions: int,
     additions: float = ADDITIONS,
+    *,
+    common: bool = False,
 ) -> np.ndarray:
     r"""Add variables that raise the eigenvalues by more than noise would.
 
@@ -304,6 +308,8 @@ def add_missed_variables(
         Dimension K.
     additions : float, default=0.3
         Number of noise variables that are added in a fit, on average.
+    common : bool, default=False
+        Whether the sites have the directions in common, see `gain_of_noise`.
 
     Returns
     -------
@@ -330,16 +336,20 @@ def add_missed_variables(
         if gains.size == 0:
             break
         best = int(np.argmax(gains))
-        if gains[best] <= gain_of_noise(summary, values, additions):
+        if gains[best] <= gain_of_noise(summary, values, additions, common=common):
             break
         support = np.sort(np.append(support, others[best]))
     return support
 
 
 def gain_of_noise(
-    summary: Summary, values: Matrix, additions: float = ADDITIONS
+    summary: Summary,
+    values: Matrix,
+    additions: float = ADDITIONS,
+    *,
+    common: bool = False,
 ) -> float:
-    """Return the gain that one of all noise variables exceeds in few fits.
+    r"""Return the gain that one of all noise variables exceeds in few fits.
 
     Parameters
     ----------
@@ -349,16 +359,26 @@ def gain_of_noise(
         Leading eigenvalues on the selected variables.
     additions : float, default=0.3
         Number of noise variables that exceed it in a fit, on average.
+    common : bool, default=False
+        Whether the sites have the directions in common, in a mixed kernel.
 
     Returns
     -------
     float
         Quantile of a weighted sum of chi-squares, by matching two moments.
+
+    Notes
+    -----
+    Where sites have a direction in common, the functions of y that carry it may have a
+    larger weight than the mean :math:`\omega` of all, which are mostly those of single
+    sites. So the largest one, 1, takes its place, which is safe; and then
+    :math:`c_k` may be below 1: a strong direction hides no variable of a weak one.
     """
     share = summary.noise_floor / np.clip(values, summary.noise_floor, None)
     free, squared = summary.freedom, summary.freedom_squared
-    spread = (squared / free if free > 0 else 1.0) - values
-    weights = np.clip(spread / np.clip(1.0 - share, 0.2, None), 1.0, None)
+    spread = (squared / free if free > 0 and not common else 1.0) - values
+    least = LEAST_NOISE if common else 1.0
+    weights = np.clip(spread / np.clip(1.0 - share, 0.2, None), least, None)
     scale = (weights**2).sum() / weights.sum()
     freedom = weights.sum() ** 2 / (weights**2).sum()
     rows = max(summary.n_rows - summary.n_sites, 1)

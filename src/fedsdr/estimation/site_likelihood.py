@@ -68,6 +68,37 @@ class SiteFit:
     settled: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ascent:
+    """Where the directions end when the last one is improved, with its test.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (s, k)
+        Directions.
+    profile : Profile
+        Sums over sites at these directions.
+    settled : bool
+        Whether the last step was within the tolerance.
+    test : DimensionTest
+        Whether the last direction explains more than noise.
+    beyond_curves : bool
+        Whether it explains more than a curve of the others; for the first direction,
+        more than a few large values.
+    """
+
+    basis: Matrix
+    profile: Profile
+    settled: bool
+    test: DimensionTest
+    beyond_curves: bool
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the last direction passes both tests."""
+        return self.test.accepted and self.beyond_curves
+
+
 @dataclass(slots=True, eq=False)
 class SiteLikelihood:
     """What all sites explain together, and its best directions.
@@ -85,6 +116,9 @@ class SiteLikelihood:
     shrinkage : float, default=0.0
         Weight of the pooled covariance in that of every site, at most one half; twice
         as large for a single direction.
+    seen : tuple of (int, int), optional
+        Number of a direction, and a variable of the s that moves with y beside those
+        before it: the ascent begins there again if it has not found the direction.
     """
 
     part: Summary
@@ -92,6 +126,7 @@ class SiteLikelihood:
     ask_about: AskAbout
     n_candidates: int
     shrinkage: float = 0.0
+    seen: tuple[int, int] | None = None
     n_asked: int = field(default=0, init=False)
 
     def fit(
@@ -125,40 +160,50 @@ class SiteLikelihood:
         mixed = self.part.mixed(self.own)
         basis = np.zeros((s, 0))
         kernel, scatter = mixed.between, mixed.scatter
-        best: tuple[Matrix, Profile, bool] | None = None
+        best: Ascent | None = None
         tests: list[DimensionTest] = []
         explained, curved, fragile = 0.0, False, False
         for k in range(1, min(limit, s) + 1):
-            start = np.column_stack([basis, _leading(kernel, scatter)])
             needed = needed_evidence(k, self.n_candidates, self.part.n_rows)
-            found, profile, settled, test = yield from self._climb(
-                basis,
-                start,
-                explained,
-                needed,
-                n_steps=n_steps,
-                given=n_directions is not None,
-            )
-            curve = self._beyond_curves(profile, k, needed)
-            accepted = test.accepted and curve
-            fragile = fragile or (k == 1 and not curve)
-            tests.append(replace(test, accepted=accepted))
-            wanted = accepted if n_directions is None else k <= n_directions
+            starts = [_leading(kernel, scatter)]
+            if self.seen is not None and self.seen[0] == k:
+                starts.append(np.eye(s)[self.seen[1]])
+            found: Ascent | None = None
+            for start in starts:
+                # What is left when each further direction is asked about once.
+                left = most - self.n_asked - (limit - k)
+                if found is not None and (found.accepted or left < 1):
+                    break
+                climbed = yield from self._climb(
+                    basis,
+                    np.column_stack([basis, start]),
+                    explained,
+                    needed,
+                    n_steps=max(1, min(n_steps, left)),
+                    given=n_directions is not None,
+                )
+                if found is None or climbed.profile.worth > found.profile.worth:
+                    found = climbed
+            assert found is not None
+            fragile = fragile or (k == 1 and not found.beyond_curves)
+            tests.append(replace(found.test, accepted=found.accepted))
+            wanted = found.accepted if n_directions is None else k <= n_directions
             if best is not None and not wanted:
-                curved = test.accepted and not curve
+                curved = found.test.accepted and not found.beyond_curves
                 break
-            basis, best = found, (found, profile, settled)
+            best, basis, profile = found, found.basis, found.profile
             explained = profile.explained
             kernel, scatter = profile.kernel, profile.scatter
             if n_directions == k:
                 break
         assert best is not None
-        if best[0].shape[1] == 1 and n_directions != 1:
+        if best.basis.shape[1] == 1 and n_directions != 1:
             best = (yield from self._alone(min(n_steps, most - self.n_asked))) or best
-        found, profile, settled = best
-        return SiteFit(found, profile, tuple(tests), curved, fragile, settled)
+        return SiteFit(
+            best.basis, best.profile, tuple(tests), curved, fragile, best.settled
+        )
 
-    def _alone(self, n_steps: int) -> Asking[tuple[Matrix, Profile, bool] | None]:
+    def _alone(self, n_steps: int) -> Asking[Ascent | None]:
         """Estimate the only direction again, with the weight for one direction.
 
         The tests need the weight that further directions have.
@@ -169,10 +214,10 @@ class SiteLikelihood:
         mixed = self.part.mixed(self.own)
         start = _leading(mixed.between, mixed.scatter)[:, None]
         nothing = start[:, :0]
-        found, profile, settled, _ = yield from self._climb(
+        found: Ascent = yield from self._climb(
             nothing, start, 0.0, 0.0, n_steps=n_steps, given=True
         )
-        return found, profile, settled
+        return found
 
     def _climb(
         self,
@@ -183,7 +228,7 @@ class SiteLikelihood:
         *,
         n_steps: int,
         given: bool,
-    ) -> Asking[tuple[Matrix, Profile, bool, DimensionTest]]:
+    ) -> Asking[Ascent]:
         """Improve directions by Newton's method, and test the last one.
 
         Steps end where one is worth less than the directions before it, which are
@@ -207,7 +252,8 @@ class SiteLikelihood:
                 break
             basis = basis + _newton_step(profile, basis, self.part.sigma)
         assert best is not None
-        return *best, settled, test
+        beyond = self._beyond_curves(best[1], best[0].shape[1], needed)
+        return Ascent(*best, settled, test, beyond)
 
     def _judge(
         self, gain: float, shape: tuple[int, ...], needed: float

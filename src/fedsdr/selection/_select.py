@@ -20,6 +20,7 @@ from fedsdr.selection.dimension import elect_dimension
 from fedsdr.selection.evidence import Evidence, Selection, Table
 from fedsdr.selection.own_weight import (
     choose_own,
+    is_free,
     look_again,
     selecting_weight,
     testing_penalty,
@@ -36,6 +37,7 @@ from fedsdr.selection.second_selection import (
     select_again,
 )
 from fedsdr.selection.solving import add_directions
+from fedsdr.selection.weaker_directions import add_to_weaker
 from fedsdr.summaries.bic import bic_choice
 from fedsdr.summaries.summary import Summary
 
@@ -160,6 +162,8 @@ def choose(
         weak = weak and not many
         if isinstance(rule, Auto) and not weak:
             support, k = add_hidden_directions(total, support, k, limit)
+        if k > 1 and not weak and is_free(total, method):
+            support = add_to_weaker(plain.total, support, k, weight)
         if not weak:
             support = swap_for_twins(total, support, k)
     doubts: tuple[str, ...] = ()

@@ -58,12 +58,9 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
     evidence, they keep the weight 1: common means would gain little, and lose what
     differs between sites.
     """
-    kernel = method.kernel
-    given = kernel.own if isinstance(kernel, Smooth) else 1.0
-    if given is not None:
-        return float(given), False, None
-    if total.n_sites < 2 or not total.linear.shape[1]:
-        return 1.0, False, None
+    if not is_free(total, method):
+        given = method.kernel.own if isinstance(method.kernel, Smooth) else None
+        return 1.0 if given is None else float(given), False, None
     moved = np.diag(total.kernel) / np.maximum(np.diag(total.sigma), 1e-300)
     part = total.subset(np.sort(np.argsort(-moved)[:CLEAREST]))
     own = own_weight(part, leading_directions(part.sigma, part.kernel, 1)[0])
@@ -98,6 +95,26 @@ def choose_own(total: Summary, method: Method) -> tuple[float, bool, bool | None
     return (1.0, False, clear) if second else (own, by_response, clear)
 
 
+def is_free(total: Summary, method: Method) -> bool:
+    """Return whether the weight of the sites' own kernels may be chosen.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites.
+    method : Method
+        Parameters of the fit.
+
+    Returns
+    -------
+    bool
+        False if the weight was given, or if sites have no means in common.
+    """
+    kernel = method.kernel
+    chosen = isinstance(kernel, Smooth) and kernel.own is None
+    return chosen and total.n_sites > 1 and total.linear.shape[1] > 0
+
+
 def selecting_weight(total: Summary, own: float, method: Method) -> float:
     r"""Choose the weight of the sites' own kernels for the selection alone.
 
@@ -127,12 +144,8 @@ def selecting_weight(total: Summary, own: float, method: Method) -> float:
     more than a quarter of that in :math:`L L' / N^2`: as where links differ between
     sites. Directions and K are estimated with the weight 1 all the same.
     """
-    kernel = method.kernel
-    given = not isinstance(kernel, Smooth) or kernel.own is not None
     selects = method.whitens_by_site and isinstance(method.penalty, Universal)
-    if own < 1.0 or given or not selects:
-        return own
-    if total.n_sites < 2 or not total.linear.shape[1]:
+    if own < 1.0 or not selects or not is_free(total, method):
         return own
     apart = total.apart()
     rho = testing_penalty(apart, method)
