@@ -39,8 +39,8 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
     :math:`t = a'V^{-1}b / \sqrt{a'V^{-1}a}` is large if b points where a does. The rows
     of b had no part in a, so a noise variable has t about zero whatever a is, and only
     large values count. Student's law has
-    :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4 - K + 1` degrees of freedom, the rows that V
-    rests on: a third of them for a normal variable, few for one that is rarely
+    :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4 - K + 1` degrees of freedom, the rows that
+    V rests on: a third of them for a normal variable, few for one that is rarely
     different from zero.
     """
     s, k = test.basis.shape
