@@ -88,21 +88,21 @@ def further_variables(
     regression = regression_on(total, support, n_directions)
     if regression is None:
         return np.sort(support)
-    variances = np.maximum(np.diag(regression.sigma), 1e-300)
+    weights = 1.0 / np.maximum(np.diag(regression.sigma), 1e-300)
     least = chdtri(n_directions, MAY_MATTER) / regression.n_rows
-    taken = np.zeros(variances.size, dtype=bool)
+    taken = np.zeros(weights.size, dtype=bool)
     taken[support] = True
-    left, room = regression.products, most - support.size
+    left, room = regression.products.T.copy(), most - support.size
     for _ in range(MOST_STEPS):
-        gains = (left**2).sum(axis=1) / variances
-        best = int(np.argmax(gains))
+        gains = np.einsum("kj,kj->j", left, left) * weights
+        best = int(gains.argmax())
         if gains[best] < least or not (taken[best] or room > 0):
             break
         if not taken[best]:
             taken[best] = True
             room -= 1
-        step = FRACTION * left[best] / variances[best]
-        left = left - np.outer(regression.sigma[best], step)
+        step = (FRACTION * weights[best]) * left[:, best]
+        left -= np.multiply.outer(step, regression.sigma[best])
     return np.flatnonzero(taken)
 
 
