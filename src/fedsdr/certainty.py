@@ -9,6 +9,13 @@ from scipy.special import ndtri, stdtrit
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 
+#: What intervals can come from.
+ErrorSource = Literal["curvature", "halves"]
+
+#: Splits from which on intervals come from halves: a t distribution with fewer degrees
+#: of freedom makes them much wider than needed.
+ENOUGH_SPLITS = 3
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certainty:
@@ -58,8 +65,37 @@ class Certainty:
     half_errors: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     half_angles: Vector = field(default_factory=lambda: np.zeros(0))
 
+    def error_source(self, by: Literal["auto", ErrorSource] = "auto") -> ErrorSource:
+        """Say what standard errors come from.
+
+        Parameters
+        ----------
+        by : {"auto", "curvature", "halves"}, default="auto"
+            What is asked for. "auto" takes halves if their errors are known and rest on
+            at least three splits.
+
+        Returns
+        -------
+        str
+            "curvature" or "halves".
+        """
+        known = self.half_angles.size > 0
+        if by == "auto":
+            enough = self.n_halves >= 2 * ENOUGH_SPLITS
+            return "halves" if known and enough else "curvature"
+        if by not in ("curvature", "halves"):
+            raise InputError(
+                f"intervals come from 'auto', 'curvature' or 'halves', got {by!r}"
+            )
+        if by == "halves" and self.angles.size and not known:
+            raise InputError(
+                "this result has no errors from halves of the rows: fit again with "
+                "select='tested', or use 'curvature'"
+            )
+        return by
+
     def interval(
-        self, level: float = 0.95, by: Literal["curvature", "halves"] = "curvature"
+        self, level: float = 0.95, by: Literal["auto", ErrorSource] = "auto"
     ) -> tuple[Matrix, Matrix]:
         """Return confidence intervals of the loadings.
 
@@ -67,11 +103,12 @@ class Certainty:
         ----------
         level : float, default=0.95
             Probability that an interval covers the loading of the true direction.
-        by : {"curvature", "halves"}, default="curvature"
+        by : {"auto", "curvature", "halves"}, default="auto"
             What errors come from: the curvature of the fit, with a normal law; or
             differences between complementary halves (jackknife), with a t distribution
             that has as many degrees of freedom as there are splits. The latter assume
-            less, and respect subjects with several rows; they are wider.
+            less, and respect subjects with several rows; they are wider. "auto" takes
+            them where there are at least three splits.
 
         Returns
         -------
@@ -80,18 +117,11 @@ class Certainty:
         high : ndarray of shape (n_features, n_directions)
             Upper ends.
         """
-        if by not in ("curvature", "halves"):
-            raise InputError(f"by must be 'curvature' or 'halves', got {by!r}")
-        reach = float(ndtri(0.5 + level / 2)) * self.errors
-        if by == "halves":
-            if self.half_errors.shape != self.errors.shape:
-                raise InputError(
-                    "this result has no errors from halves of the rows: fit again with "
-                    "select='tested', or use by='curvature'"
-                )
-            reach = float(stdtrit(self.n_halves // 2, 0.5 + level / 2)) * (
-                self.half_errors
-            )
+        if self.error_source(by) == "curvature" or not self.angles.size:
+            reach = float(ndtri(0.5 + level / 2)) * self.errors
+        else:
+            quantile = float(stdtrit(self.n_halves // 2, 0.5 + level / 2))
+            reach = quantile * self.half_errors
         return self.loadings - reach, self.loadings + reach
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fedsdr.arrays import Mask, Matrix, Vector
-from fedsdr.certainty import Certainty
+from fedsdr.certainty import Certainty, ErrorSource
 from fedsdr.exceptions import InputError
 from fedsdr.files import explained, write_atomically
 from fedsdr.fit_summary import (
@@ -37,8 +37,11 @@ NOTHING = "no direction was found: even the first cannot be distinguished from n
 #: What is said if a rule accepted the largest dimension that it considered.
 AT_LIMIT = "all directions that were considered were accepted: raise max_directions"
 
-#: What is said if intervals come from halves of the rows.
-BY_HALVES = "[0.025 0.975], degrees: from differences between halves (jackknife)."
+#: What is said of intervals, by what they come from.
+INTERVALS_FROM: dict[ErrorSource, str] = {
+    "halves": "[0.025 0.975], degrees: from differences between halves (jackknife).",
+    "curvature": "[0.025 0.975], degrees: from the curvature of the fit.",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -350,15 +353,14 @@ class Result:
             for name, others in self.stand_ins.items()
         ]
 
-    def summary(
-        self, intervals: Literal["curvature", "halves"] = "curvature"
-    ) -> FitSummary:
+    def summary(self, intervals: Literal["auto", ErrorSource] = "auto") -> FitSummary:
         """Return tables of variables, directions and facts, which print as text.
 
         Parameters
         ----------
-        intervals : {"curvature", "halves"}, default="curvature"
-            What intervals and angles come from, see `Certainty.interval`.
+        intervals : {"auto", "curvature", "halves"}, default="auto"
+            What intervals and angles come from, see `Certainty.interval`; the summary
+            says which it is.
 
         Returns
         -------
@@ -368,7 +370,10 @@ class Result:
             frequencies and intervals are there if the method has tested
             (``select="tested"`` or ``"fdr"``).
         """
-        loadings = self.loadings
+        loadings, sure = self.loadings, self.certainty
+        by: ErrorSource = "curvature"
+        if sure is not None:
+            by = sure.error_source(intervals)
         units = np.where(self.scale > 0.0, self.scale, 1.0)[:, None]
         chosen = (
             np.empty(0, int) if self.found_nothing else np.flatnonzero(self.support)
@@ -380,14 +385,15 @@ class Result:
                 "direction": i + 1,
                 "loading": float(loadings[j, i]),
                 "coefficient": float((loadings / units)[j, i]),
-                **self._tests_of(int(j), i, intervals),
+                **self._tests_of(int(j), i, by),
             }
             for i in range(k)
             for j in chosen
         ]
-        angles, sure = np.zeros(0), self.certainty
-        if sure is not None and sure.angles.size == k:
-            angles = sure.angles if intervals == "curvature" else sure.half_angles
+        angles, notes = np.zeros(0), self._notes()
+        if sure is not None and sure.angles.size and sure.angles.size == k:
+            angles = sure.angles if by == "curvature" else sure.half_angles
+            notes.append(INTERVALS_FROM[by])
         directions = [
             {"direction": i + 1, "share": float(self.eigenvalues[i])}
             | ({"angle": float(angles[i])} if angles.size else {})
@@ -398,11 +404,11 @@ class Result:
             tuple(self._facts()),
             tuple(rows),
             tuple(directions),
-            (*self._notes(), *([BY_HALVES] if intervals == "halves" else [])),
+            tuple(notes),
         )
 
     def _tests_of(
-        self, variable: int, direction: int, by: Literal["curvature", "halves"]
+        self, variable: int, direction: int, by: ErrorSource
     ) -> dict[str, float]:
         """Return what is known about one loading."""
         sure = self.certainty

@@ -1,6 +1,7 @@
 """Errors from differences between complementary halves of the rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_intervals_of_halves_have_a_t_distribution(result):
 
 
 def test_the_summary_shows_the_intervals_that_are_asked_for(result):
-    usual, halves = result.summary(), result.summary(intervals="halves")
+    usual, halves = result.summary(intervals="curvature"), result.summary()
     frame = halves.to_frame()
     places = [result.feature_names.index(name) for name in frame.variable]
     low, high = result.certainty.interval(by="halves")
@@ -135,7 +136,17 @@ def test_the_summary_shows_the_intervals_that_are_asked_for(result):
     assert usual.directions[0]["angle"] == result.certainty.angles[0]
     assert "(jackknife)" in str(halves)
     assert "(jackknife)" not in str(usual)
+    assert "curvature of the fit" in str(usual)
+    assert str(halves) == str(result.summary(intervals="halves"))
     assert all(len(line) <= 79 for line in str(halves).splitlines())
+
+
+@pytest.mark.parametrize(("splits", "source"), [(2, "curvature"), (3, "halves")])
+def test_intervals_come_from_halves_where_there_are_enough(result, splits, source):
+    sure = replace(result.certainty, n_halves=2 * splits)
+    assert sure.error_source() == source
+    for usual, asked in zip(sure.interval(), sure.interval(by=source), strict=True):
+        np.testing.assert_array_equal(usual, asked)
 
 
 def test_json_keeps_both(result):
@@ -148,7 +159,7 @@ def test_results_of_earlier_versions_have_none(result):
     fields = json.loads(result.to_json())
     del fields["certainty"]["half_errors"], fields["certainty"]["half_angles"]
     earlier = Result.from_json(json.dumps(fields))
-    assert str(earlier.summary()) == str(result.summary())
+    assert str(earlier.summary()) == str(result.summary(intervals="curvature"))
     with pytest.raises(InputError, match="fit again with select='tested'"):
         earlier.summary(intervals="halves")
 

@@ -41,7 +41,8 @@ def test_loadings_are_per_standard_deviation_and_coefficients_in_units(result):
     assert inside.all()
     np.testing.assert_allclose(
         (frame.high - frame.low) / 2,
-        1.959964 * result.certainty.errors[places, frame.direction - 1],
+        # Student's law with 4 degrees of freedom, one for each split.
+        2.776445 * result.certainty.half_errors[places, frame.direction - 1],
         rtol=1e-6,
     )
 

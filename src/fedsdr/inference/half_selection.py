@@ -129,9 +129,9 @@ def _slopes(part: Summary, basis: Matrix) -> Matrix:
     r"""Predict the functions of y from all tested variables.
 
     The coefficients b of least squares on the selecting half, each times
-    :math:`\max(1 - 2 v / b^2, 0)` with its variance v (Breiman 1995). A half selects
-    few variables; with slopes of these alone, what the others explain would be noise
-    of the tests.
+    :math:`b^2 / (b^2 + 2 v)` with its variance v. A half selects few variables; with
+    slopes of these alone, what the others explain would be noise of the tests. No slope
+    is zero, since tests look where they point.
     """
     inverse = inverse_of(part.sigma, rcond=1e-10)
     moved = part.kernel @ basis
@@ -139,5 +139,5 @@ def _slopes(part: Summary, basis: Matrix) -> Matrix:
     room = part.n_rows - part.n_sites
     left = np.maximum((basis * moved).sum(axis=0) - (slopes * moved).sum(axis=0), 0.0)
     variances = np.outer(np.diag(inverse), left) / max(room - part.n_features, 1)
-    kept = 1.0 - SHRINKAGE * variances / np.maximum(slopes**2, 1e-300)
-    return np.asarray(slopes * np.maximum(kept, 0.0))
+    kept = slopes**2 / np.maximum(slopes**2 + SHRINKAGE * variances, 1e-300)
+    return np.asarray(slopes * kept)

@@ -11,8 +11,8 @@ from fedsdr.estimation.directions import Estimate
 from fedsdr.inference.half_selection import HalfSelection, plan_test, select_half
 from fedsdr.inference.variable_tests import (
     combine,
+    count_noise,
     half_p_values,
-    mean_tested,
     q_values,
     split_sums,
 )
@@ -54,7 +54,7 @@ def examine_variables(
     counts = Counter(one.n_directions for one in found)
     return Certainty(
         p_values=combined,
-        q_values=q_values(combined, mean_tested(p_values)),
+        q_values=q_values(combined, count_noise(p_values)),
         frequencies=chosen.mean(axis=0),
         dimensions=tuple((k, counts[k] / len(found)) for k in sorted(counts)),
         n_halves=len(found),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import fdtrc
+from scipy.special import stdtr
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.summaries.cross_fit import HalfTest
@@ -11,8 +11,9 @@ from fedsdr.summaries.cross_fit import HalfTest
 # Bounds of a p-value when several are combined.
 SMALLEST_P, LARGEST_P = 1e-300, 0.9
 
-# Combined p-values from which no variable is a discovery.
-NO_DISCOVERY = 0.5
+# p-values above this one are those of noise variables: they are counted by them, and
+# no variable with such a combined p-value is a discovery.
+NOISE_FROM = 0.5
 
 
 def half_p_values(test: HalfTest, sums: Vector) -> Vector:
@@ -33,24 +34,32 @@ def half_p_values(test: HalfTest, sums: Vector) -> Vector:
 
     Notes
     -----
-    With the coefficients b of a variable and their covariance V, :math:`b'V^{-1}b` is
-    compared with Hotelling's law, whose degrees of freedom
-    :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4` count the rows that V rests on: a third of
-    them for a normal variable, few for one that is rarely different from zero.
+    The half that has selected a variable expects the coefficients a, the slopes of the
+    test. With the coefficients b of the other half and their covariance V,
+    :math:`t = a'V^{-1}b / \sqrt{a'V^{-1}a}` is large if b points where a does. The rows
+    of b had no part in a, so a noise variable has t about zero whatever a is, and only
+    large values count. Student's law has
+    :math:`\nu = (\sum r_j^2)^2 / \sum r_j^4 - K + 1` degrees of freedom, the rows that
+    V rests on: a third of them for a normal variable, few for one that is rarely
+    different from zero.
     """
     s, k = test.basis.shape
     if not np.isfinite(sums).all():
         return np.ones(s)
     coefficients, covariance, fourth = read_sums(test, sums)
     inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
-    distance = np.einsum("jk,jkl,jl->j", coefficients, inverse, coefficients)
+    aimed = np.einsum("jkl,jl->jk", inverse, test.slopes)
+    length = np.einsum("jk,jk->j", aimed, test.slopes)
     room = np.diag(test.inverse)
-    usable = (fourth > 0.0) & (room > 0.0)
-    freedom = np.where(usable, room**2 / np.where(usable, fourth, 1.0), 0.0) - k + 1
+    usable = (fourth > 0.0) & (room > 0.0) & (length > 0.0)
+    rows = np.where(usable, room**2 / np.where(usable, fourth, 1.0), 1.0)
+    freedom = rows - k + 1
     usable &= freedom > 0.5
     freedom = np.where(usable, freedom, 1.0)
-    ratio = distance * freedom / (k * (freedom + k - 1))
-    return np.asarray(np.where(usable, fdtrc(k, freedom, ratio), 1.0))
+    statistic = (aimed * coefficients).sum(axis=1) / np.sqrt(
+        np.where(usable, length * rows / freedom, 1.0)
+    )
+    return np.asarray(np.where(usable, stdtr(freedom, -statistic), 1.0))
 
 
 def read_sums(test: HalfTest, sums: Vector) -> tuple[Matrix, Matrix, Vector]:
@@ -110,43 +119,45 @@ def combine(p_values: Matrix) -> Vector:
     return np.asarray(np.where(mean > 1.0, far, np.pi / 2 - np.arctan(mean)) / np.pi)
 
 
-def q_values(p_values: Vector, n_tested: float | None = None) -> Vector:
+def q_values(p_values: Vector, n_noise: float | None = None) -> Vector:
     r"""Adjust p-values for the false discovery rate.
 
     Parameters
     ----------
     p_values : ndarray of shape (n_features,)
         Probabilities, one for every variable.
-    n_tested : float, optional
-        How many of the variables a half tests, on average; all if not given.
+    n_noise : float, optional
+        How many noise variables a half tests, see `count_noise`; all variables if not
+        given.
 
     Returns
     -------
     ndarray of shape (n_features,)
         Smallest level at which each variable is selected (Benjamini and Hochberg 1995),
-        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} m / i`, with the number m of tests.
+        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} m / i`, with the number m of tests of
+        noise.
 
     Notes
     -----
     A noise variable that r of B halves test has a combined p-value of at most t with a
     probability of about r t / B, since Cauchy's tail adds up the tails of the halves,
-    and a half that has not tested contributes none. Over all d noise variables that are
-    m t of them, with the mean number m of variables that a half tests, not d t. This
-    holds for small t: a combined p-value above 0.5 is no discovery.
+    and a half that has not tested contributes none. Over all noise variables that are
+    m t of them, with the mean number m of noise variables that a half tests, not d t.
+    This holds for small t: a combined p-value above `NOISE_FROM` is no discovery.
     """
     n = p_values.size
     order = np.argsort(p_values, kind="stable")
     ascending = p_values[order]
-    raw = ascending * (n if n_tested is None else n_tested) / np.arange(1, n + 1)
-    if n_tested is not None:
-        raw = np.where(ascending <= NO_DISCOVERY, raw, 1.0)
+    raw = ascending * (n if n_noise is None else n_noise) / np.arange(1, n + 1)
+    if n_noise is not None:
+        raw = np.where(ascending <= NOISE_FROM, raw, 1.0)
     found = np.empty(n)
     found[order] = np.minimum(np.minimum.accumulate(raw[::-1])[::-1], 1.0)
     return found
 
 
-def mean_tested(p_values: Matrix) -> float:
-    """Return how many variables a half tests on average.
+def count_noise(p_values: Matrix) -> float:
+    r"""Estimate how many noise variables a half tests, on average.
 
     Parameters
     ----------
@@ -157,8 +168,18 @@ def mean_tested(p_values: Matrix) -> float:
     -------
     float
         Mean number over the halves.
+
+    Notes
+    -----
+    Of the noise variables that a half tests a share :math:`1 - \lambda` has a p-value
+    above :math:`\lambda`, and few others have, so it tests about
+    :math:`(1 + \#\{p > \lambda\}) / (1 - \lambda)` of them, with the 1 that makes
+    false discoveries rarer than the level (Storey, Taylor and Siegmund 2004), and not
+    more than it tests at all.
     """
-    return float((p_values < 1.0).sum(axis=1).mean())
+    tested = (p_values < 1.0).sum(axis=1)
+    above = ((p_values > NOISE_FROM) & (p_values < 1.0)).sum(axis=1)
+    return float(np.minimum((1.0 + above) / (1.0 - NOISE_FROM), tested).mean())
 
 
 def split_sums(tests: Sequence[HalfTest], vector: Vector) -> list[Vector]:

@@ -22,6 +22,9 @@ MAY_MATTER = 0.3
 # Variables that a direction is first made of, and rounds of improvement.
 N_FIRST = 5
 N_ROUNDS = 2
+# Fraction of a coefficient that one step of boosting takes, and most steps.
+FRACTION = 0.3
+MOST_STEPS = 400
 
 
 def select_quickly(total: Summary, limit: int) -> tuple[Index, int]:
@@ -55,7 +58,7 @@ def select_quickly(total: Summary, limit: int) -> tuple[Index, int]:
 def further_variables(
     total: Summary, support: Index, n_directions: int, most: int
 ) -> Index:
-    """Return the selected variables with those that may matter beside them.
+    r"""Return the selected variables with those that may matter beside them.
 
     Parameters
     ----------
@@ -71,16 +74,36 @@ def further_variables(
     Returns
     -------
     ndarray of int
-        Indices, ascending: those of the support, and those that are significant at
-        30 % beside them, the strongest first if they are too many.
+        Indices, ascending.
+
+    Notes
+    -----
+    Boosting (Buhlmann and Yu 2003): the functions of y that the support carries are
+    regressed on the variable that explains most of what is left of them, of whose
+    coefficient they lose a fraction, and again, until nothing left is significant at 30
+    %, or as many variables as are wanted have taken part. Like a lasso, whose path it
+    follows, it finds more true variables than steps of whole coefficients do where
+    variables are many, at the cost of one column of the covariance a step.
     """
     regression = regression_on(total, support, n_directions)
     if regression is None:
         return np.sort(support)
-    gains = regression.n_rows * regression.additions(support)
-    ranked = np.argsort(-gains, kind="stable")[: max(most - support.size, 0)]
-    kept = ranked[gains[ranked] > chdtri(n_directions, MAY_MATTER)]
-    return np.union1d(support, kept)
+    weights = 1.0 / np.maximum(np.diag(regression.sigma), 1e-300)
+    least = chdtri(n_directions, MAY_MATTER) / regression.n_rows
+    taken = np.zeros(weights.size, dtype=bool)
+    taken[support] = True
+    left, room = regression.products.T.copy(), most - support.size
+    for _ in range(MOST_STEPS):
+        gains = np.einsum("kj,kj->j", left, left) * weights
+        best = int(gains.argmax())
+        if gains[best] < least or not (taken[best] or room > 0):
+            break
+        if not taken[best]:
+            taken[best] = True
+            room -= 1
+        step = (FRACTION * weights[best]) * left[:, best]
+        left -= np.multiply.outer(step, regression.sigma[best])
+    return np.flatnonzero(taken)
 
 
 def _strongest(total: Summary, kernel: Matrix) -> Index:

@@ -66,14 +66,17 @@ def summarize_halves(
         return_inverse=True,
     )
     summed = _Summing(X, part, halves, functions)
-    height = (part.max() + 1) * (X.shape[1] + summed.width * len(halves) // 2)
+    n_parts = int(part.max()) + 1
+    height = n_parts * (X.shape[1] + summed.width * len(halves) // 2)
     lanes = int(np.clip(X.shape[0] // (8 * height), 1, LANES))
     pieces = reduce(add, in_lanes(X, summed.add_lane, lanes=lanes))
     found: list[Summary] = []
     for number, (kept, one) in enumerate(zip(halves, functions, strict=True)):
         first = number // 2 * summed.width
         own = slice(first, first + one.n_functions)
-        mean, summary = _of_half(pieces, np.unique(part[kept]), own, one)
+        mean, summary = _of_half(
+            pieces, np.bincount(part[kept], minlength=n_parts) > 0, own, one
+        )
         largest = largest_if_near(summary, mean, partial(_columns_of, X, kept))
         found.append(summary.without_rounding(largest))
     return found
@@ -238,12 +241,12 @@ class _Summing:
 
 def _of_half(
     pieces: _Pieces,
-    parts: NDArray[np.intp],
+    parts: Mask,
     own: slice,
     functions: _KnownFunctions,
 ) -> tuple[Vector, Summary]:
     """Add up the pieces of the parts of one half, whose functions have given places."""
-    inside = np.isin(pieces.parts, parts)
+    inside = parts[pieces.parts]
     counts = pieces.counts[inside]
     n_rows = int(counts.sum())
     # Relative to one of them, so that columns with large means lose no digits.
@@ -254,7 +257,7 @@ def _of_half(
     weighted = np.sqrt(counts)[:, None] * apart
     scatter = weighted.T @ weighted
     moved = pieces.levels[inside, own].T @ apart
-    for one in parts:
+    for one in np.flatnonzero(parts):
         scatter += pieces.squares[one]
         moved += pieces.products[one, own]
     return means[0] + mean, summary_of_functions(n_rows, scatter, moved, functions)
