@@ -188,9 +188,9 @@ def near_means(X: Any) -> Vector:
     A share p of the rows, whichever they are, has a mean m with
     :math:`(m - \bar x)^2 \le \frac{1 - p}{p} s^2`, where :math:`s^2` is the variance
     of all rows. Squares about m are therefore at most 1 / p times those about
-    :math:`\bar x`, so that `CentredSums.scatter` loses four bits at most. Squares about
-    zero are :math:`1 + c^2` times those about a mean that is c standard deviations away:
-    six bits, for pieces like all other rows.
+    :math:`\bar x`, so that `CentredSums.scatter` loses four bits at most. About zero
+    they are :math:`1 + c^2` times those about a mean that is c standard deviations
+    away: six bits, if the pieces are like all other rows.
     """
     if X.shape[0] < MOST_ROWS:
         return column_means(X)

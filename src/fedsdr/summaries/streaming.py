@@ -299,9 +299,7 @@ def summarize_parts(
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
     means = [stream.origin + own.mean for own in merged]
-    return [
-        one.without_rounding(mean) for one, mean in zip(found, means, strict=True)
-    ]
+    return [one.without_rounding(mean) for one, mean in zip(found, means, strict=True)]
 
 
 def add_to_cells(

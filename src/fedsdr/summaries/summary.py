@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.blocked import (
     CentredSums,
@@ -280,7 +280,7 @@ class Summary:
         Notes
         -----
         No number is farther from the mean than :math:`\sqrt n` standard deviations.
-        Where these are as small as rounding, the mean is as large as the largest number.
+        Where these are as small as rounding, the mean is about the largest number.
         """
         deviations = np.sqrt(np.diag(self.scatter) / self.n_rows)
         largest = np.abs(mean) + np.sqrt(self.n_rows) * deviations
