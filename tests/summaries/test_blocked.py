@@ -115,8 +115,8 @@ def test_infinities_of_both_signs_are_refused(kernel, offset, rng, two_threads) 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_near_zero_are_summed_as_they_are(kernel, rng, monkeypatch) -> None:
-    X = rng.normal(size=(400, 3)) + [0.0, 4.0, -4.0]
-    far = X + [0.0, 0.0, 1e3]
+    X = rng.normal(size=(400, 3)) + np.array([0.0, 4.0, -4.0])
+    far = X + np.array([0.0, 0.0, 1e3])
     assert not blocked.near_means(X).any()
     np.testing.assert_allclose(blocked.near_means(far), far.mean(axis=0), atol=2.0)
     found = summarize(X, X[:, 0], kernel=kernel, response="ordered")
