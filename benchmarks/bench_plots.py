@@ -14,6 +14,7 @@ Rows = Sequence[dict[str, str]]
 
 def draw_shares(rows: Rows, path: Path) -> None:
     """Draw the speed of the sums as a share of what cannot be beaten."""
+    rows = [row for row in rows if row.get("ratio")]
     labels = [
         f"{int(row['n']):,} x {int(row['d']):,} {row['case']}, "
         f"{row['threads']} thread{'s' if row['threads'] != '1' else ''}"

@@ -8,7 +8,7 @@ import pytest
 from tests.summaries.comparing import allclose
 
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
-from fedsdr.summaries import blocked, summarize
+from fedsdr.summaries import blocked, summarize, summary
 from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth
 
@@ -100,6 +100,47 @@ def test_values_that_are_not_finite_are_found_in_any_block(bad, rng) -> None:
     X[85, 1] = bad
     with pytest.raises(ValueError, match="X contains"):
         summarize(X, X[:, 0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning:numpy")
+def test_infinities_of_both_signs_are_refused(kernel, offset, rng, two_threads) -> None:
+    # Only what scikit-learn does once the sums have shown them may warn.
+    X = rng.normal(size=(400, 3)) + offset
+    X[3, 1], X[390, 1] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="X contains infinity"):
+        summarize(X, X[:, 0], kernel=kernel, response="ordered")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_near_zero_are_summed_as_they_are(kernel, rng, monkeypatch) -> None:
+    X = rng.normal(size=(400, 3)) + np.array([0.0, 4.0, -4.0])
+    far = X + np.array([0.0, 0.0, 1e3])
+    assert not blocked.near_means(X).any()
+    np.testing.assert_allclose(blocked.near_means(far), far.mean(axis=0), atol=2.0)
+    found = summarize(X, X[:, 0], kernel=kernel, response="ordered")
+    monkeypatch.setattr(blocked, "near_means", lambda rows: rows.mean(axis=0))
+    monkeypatch.setattr(summary, "near_means", lambda rows: rows.mean(axis=0))
+    centred = summarize(X, X[:, 0], kernel=kernel, response="ordered")
+    for name in ("scatter", "between", "linear", "products"):
+        one, other = getattr(found, name), getattr(centred, name)
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_unlike_the_first_of_each_block_lose_few_digits(rng) -> None:
+    X = rng.normal(size=(1600, 2))
+    # Rows that `near_means` looks at, one in sixteen, are near zero; others are not.
+    X[np.arange(1600) % 16 > 0] += 1e6
+    assert not blocked.near_means(X).any()
+    found = summarize(X, rng.normal(size=1600), kernel=Smooth(), response="ordered")
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(found.scatter, centred.T @ centred, rtol=1e-13)
+
+
+def test_numbers_too_large_to_be_squared_are_centred(rng) -> None:
+    X = np.column_stack([rng.normal(size=64), np.full(64, 1e200)])
+    assert blocked.near_means(X)[1] == 1e200
 
 
 @pytest.mark.parametrize("chunk", [3, 40, 5000])

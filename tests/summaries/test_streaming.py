@@ -213,6 +213,37 @@ def test_no_rows_and_values_that_are_not_finite() -> None:
         list(stream.centred())
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("folds", [False, True])
+@pytest.mark.parametrize("row", [2, 17])
+def test_sums_refuse_what_is_not_finite_in_the_pass_that_forms_them(
+    bad, folds, row, rng
+) -> None:
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    X[row, 1], X[row + 1, 1] = bad, -bad
+    passes = []
+
+    def read():
+        passes.append(1)
+        return ((X[i : i + 5], y[i : i + 5]) for i in range(0, 20, 5))
+
+    stream = Stream(read, lambda: [y])
+    kept = np.arange(20) % 2 == 0
+    weights = [weigh(own, kernel=Smooth(), discrete=False) for own in (y, y[kept])]
+    parts = [Part(weights[0]), Part(weights[1], kept)]
+    with pytest.raises(InputError, match="X has values that are missing or not finite"):
+        summarize_parts(stream, parts if folds else parts[:1])
+    assert len(passes) == 1 + (stream.width is None)
+
+
+def test_largest_values_are_looked_for_when_they_are_asked_for(rng) -> None:
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    stream = in_batches(X, y, 5)
+    summarize_parts(stream, [Part(weigh(y, kernel=Smooth(), discrete=False))])
+    np.testing.assert_array_equal(stream.largest, np.abs(X).max(axis=0))
+    stream.require_finite()
+
+
 def test_gaps_are_filled_with_what_was_said_last(rng) -> None:
     X, y = rng.normal(size=(12, 3)), rng.normal(size=12)
     gaps = rng.random(12) < 0.3

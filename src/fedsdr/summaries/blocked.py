@@ -8,14 +8,16 @@ threads there are, so that the same rows always give the same digits.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import add
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
+from fedsdr.summaries.column_spread import OFFSET
 from fedsdr.summaries.dense_blocks import is_sparse, row_block
 
 #: Rows of a block, and bytes that it may take.
@@ -171,28 +173,42 @@ def near_means(X: Any) -> Vector:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows.
 
     Returns
     -------
     ndarray of shape (n_features,)
         Means of one piece of every block, a sixteenth of the rows; of all rows if they
-        are few.
+        are few. Zeros if, in these pieces, every column's mean is within eight standard
+        deviations of zero: then the rows need not be centred at all.
 
     Notes
     -----
     A share p of the rows, whichever they are, has a mean m with
     :math:`(m - \bar x)^2 \le \frac{1 - p}{p} s^2`, where :math:`s^2` is the variance
     of all rows. Squares about m are therefore at most 1 / p times those about
-    :math:`\bar x`, so that `CentredSums.scatter` loses four bits at most.
+    :math:`\bar x`, so that `CentredSums.scatter` loses four bits at most. About zero
+    they are :math:`1 + c^2` times those about a mean that is c standard deviations
+    away: six bits, if the pieces are like all other rows.
     """
     if X.shape[0] < MOST_ROWS:
         return column_means(X)
     size = MOST_ROWS // SHARE
     starts = range(0, X.shape[0] - size + 1, MOST_ROWS)
-    sums = [X[a : a + size].sum(axis=0, dtype=np.float64) for a in starts]
-    return np.asarray(np.sum(sums, axis=0)) / (size * len(starts))
+    ones, n_rows = np.ones(size), size * len(starts)
+    total, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in starts:
+            rows = np.asarray(row_block(X, slice(start, start + size)), np.float64)
+            total += ones @ rows
+            squares += np.einsum("ij,ij->j", rows, rows)
+        mean = total / n_rows
+        # Of columns near zero, without a difference of large numbers.
+        near = (1.0 + 1.0 / OFFSET**2) * mean**2 <= squares / n_rows
+    if near.all() and np.isfinite(squares).all():
+        return np.zeros_like(mean)
+    return mean
 
 
 def sum_rows(
@@ -201,7 +217,7 @@ def sum_rows(
     functions: Sequence[RowFunctions] = (),
     *,
     squares: bool = True,
-) -> Iterator[CentredSums]:
+) -> CentredSums:
     """Compute squares, products and sums with functions of the rows in one pass.
 
     Parameters
@@ -209,23 +225,24 @@ def sum_rows(
     X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows, float32 or float64; sums are formed in float64.
     mean : ndarray of shape (n_features,)
-        Means of the columns, up to rounding.
+        What the rows are centred on, see `near_means`.
     functions : sequence of RowFunctions, default=()
         Functions whose products with the rows are summed.
     squares : bool, default=True
         Whether squares and products of the columns are summed.
 
-    Yields
-    ------
+    Returns
+    -------
     CentredSums
-        Sums over the rows of each lane, to be added.
+        Sums over all rows. The total of a column is not finite if a value is not.
     """
     height = sum(one.n_functions for one in functions) + 1
     height += X.shape[1] if squares else 0
     # All lanes together may hold as many sums as an eighth of X.
     lanes = int(np.clip(X.shape[0] // (8 * height), 1, LANES))
     lane = partial(_sum_lane, X, mean, functions, squares=squares)
-    yield from in_lanes(X, lane, lanes=lanes)
+    with np.errstate(invalid="ignore"):
+        return reduce(add, in_lanes(X, lane, lanes=lanes))
 
 
 def in_lanes(
@@ -271,21 +288,26 @@ def _sum_lane(
 ) -> CentredSums:
     """Sum the rows of one lane; the arithmetic of a fit with many rows is here."""
     n_features, size = X.shape[1], blocks[0].stop - blocks[0].start
-    buffer = np.empty((size, n_features), order=_order(X))
+    as_they_are = X.dtype == np.float64 and not mean.any()
+    buffer = np.empty((0 if as_they_are else size, n_features), order=_order(X))
     total = np.zeros(n_features)
     scatter = np.zeros((n_features, n_features if squares else 0))
     found = [np.zeros((one.n_functions, n_features)) for one in functions]
-    for own in blocks:
-        rows = buffer[: own.stop - own.start]
-        np.subtract(row_block(X, own), mean, out=rows)
-        # A product with ones takes half as long as numpy's sum.
-        total += np.ones(len(rows)) @ rows
-        if squares:
-            # numpy forms A'A with a symmetric BLAS routine: symmetric to the last bit.
-            scatter += rows.T @ rows
-        for one, sums in zip(functions, found, strict=True):
-            which, values = one.at(own)
-            sums[which] += values @ rows
+    # A value that is not finite shows in the total.
+    with np.errstate(invalid="ignore"):
+        for own in blocks:
+            rows = row_block(X, own)
+            if not as_they_are:
+                rows = np.subtract(rows, mean, out=buffer[: own.stop - own.start])
+            if squares:
+                # numpy forms A'A with a symmetric BLAS routine: symmetric to the last
+                # bit.
+                scatter += rows.T @ rows
+            # A product with ones takes half as long as numpy's sum.
+            total += np.ones(len(rows)) @ rows
+            for one, sums in zip(functions, found, strict=True):
+                which, values = one.at(own)
+                sums[which] += values @ rows
     return CentredSums(blocks[-1].stop - blocks[0].start, total, scatter, found)
 
 

@@ -7,7 +7,7 @@ differ between halves, because ranks are those among the rows of a half.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -24,11 +24,7 @@ from fedsdr.summaries.rank_functions import (
     plain_response,
 )
 from fedsdr.summaries.slicing import Weights
-from fedsdr.summaries.summary import (
-    Summary,
-    largest_if_near,
-    summary_of_functions,
-)
+from fedsdr.summaries.summary import Summary, summary_of_functions
 
 
 def summarize_halves(
@@ -77,13 +73,8 @@ def summarize_halves(
         mean, summary = _of_half(
             pieces, np.bincount(part[kept], minlength=n_parts) > 0, own, one
         )
-        largest = largest_if_near(summary, mean, partial(_columns_of, X, kept))
-        found.append(summary.without_rounding(largest))
+        found.append(summary.without_rounding(mean))
     return found
-
-
-def _columns_of(X: Any, kept: Mask, columns: Mask) -> Any:
-    return X[kept][:, columns]
 
 
 class _KnownFunctions(ResponseFunctions):

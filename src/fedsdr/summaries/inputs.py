@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Vector
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.blocked import column_means
 from fedsdr.summaries.dense_blocks import SUMMED_TYPES, is_sparse
 
 _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
@@ -17,7 +16,7 @@ _NUMBERS_IN_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
 def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Validate the rows of one site with the checks of scikit-learn.
 
-    Whether the numbers of an array are finite is left to `finite_means`.
+    Whether the numbers of an array are finite is left to `require_finite`.
 
     Parameters
     ----------
@@ -44,26 +43,20 @@ def check_rows(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     return X, y
 
 
-def finite_means(X: Any) -> Vector:
-    """Compute the means of all columns, and refuse values that are not finite.
+def require_finite(X: Any, sums: Vector) -> None:
+    """Refuse values that are not finite, without a pass over X where all are.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_features)
         Covariates.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Means. One pass over X does both, since a value that is not finite makes its sum
-        so.
+    sums : ndarray of shape (n_features,)
+        Sum or mean of each column, which a value that is not finite makes so.
     """
-    means = column_means(X)
-    if not np.isfinite(means).all():
+    if not np.isfinite(sums).all():
         from sklearn.utils import assert_all_finite
 
         assert_all_finite(X.data if is_sparse(X) else X, input_name="X")
-    return means
 
 
 def refuse_masked(name: str, values: Any) -> None:

@@ -85,32 +85,36 @@ class RankPolynomials:
         """Products of the polynomials, summed over all rows; diagonal without ties."""
         return self._overlap
 
-    def at(self, ranks: Ranks) -> Matrix:
+    def at(self, ranks: Ranks, out: Matrix | None = None) -> Matrix:
         """Evaluate the polynomials in some rows.
 
         Parameters
         ----------
         ranks : ndarray of shape (n_rows,), int
             Dense ranks of these rows.
+        out : ndarray of shape (degree, n_rows), optional
+            Where to write the values.
 
         Returns
         -------
         ndarray of shape (n_rows, degree)
             Values, one column per polynomial; columns are contiguous.
         """
+        out = np.empty((self.degree, len(ranks))) if out is None else out
         if not self._tied:
             if self._n_rows > SHARED_ROWS:
-                return self._evaluate(ranks).T
-            return np.take(self._every, ranks, axis=1).T
+                return self._evaluate(ranks, out).T
+            return np.take(self._every, ranks, axis=1, out=out, mode="clip").T
         if len(self._kept) == len(self._sizes):
-            return np.take(self._table, ranks, axis=1).T
+            # Ranks are below the number of values; only "raise" would make a copy.
+            return np.take(self._table, ranks, axis=1, out=out, mode="clip").T
         distinct, inverse = np.unique(ranks, return_inverse=True)
         values = np.empty((self.degree, len(distinct)))
         long = self._sizes[distinct] >= LONG_TIE
         values[:, long] = self._table[:, np.searchsorted(self._kept, distinct[long])]
         if not long.all():
             values[:, ~long] = self._averages(distinct[~long])
-        return np.take(values, inverse, axis=1).T
+        return np.take(values, inverse, axis=1, out=out, mode="clip").T
 
     @cached_property
     def _every(self) -> Matrix:
@@ -153,11 +157,11 @@ class RankPolynomials:
             first = int(own[-1]) + 1
         return table, overlap
 
-    def _evaluate(self, places: Ranks) -> Matrix:
+    def _evaluate(self, places: Ranks, out: Matrix | None = None) -> Matrix:
         """Evaluate at places 0, ..., n - 1 in the order of the response."""
         spaced = (2.0 / self._n_rows) * places
         spaced += 1.0 / self._n_rows - 1.0
-        values = np.empty((self.degree, len(places)))
+        values = np.empty((self.degree, len(places))) if out is None else out
         np.multiply(spaced, self._forward[0], out=values[0])
         scratch = np.empty(len(places))
         for b in range(1, self.degree):
@@ -236,8 +240,11 @@ class ResponseFunctions:
         values : ndarray of shape (n_functions, n_block)
             Their values.
         """
-        smooth = self.polynomials.at(self._ranks[place]).T
-        return slice(None), np.vstack([smooth, self.response[place]])
+        ranks = self._ranks[place]
+        values = np.empty((self.n_functions, len(ranks)))
+        self.polynomials.at(ranks, out=values[:-1])
+        values[-1] = self.response[place]
+        return slice(None), values
 
 
 def plain_response(y: Any) -> Vector:

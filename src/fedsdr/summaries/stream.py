@@ -36,13 +36,13 @@ class Scan:
         Responses.
     origin : ndarray of shape (n_features,)
         Row near the mean.
-    largest : ndarray of shape (n_features,)
-        Largest absolute value in each column.
+    largest : ndarray of shape (n_features,) or None
+        Largest absolute value in each column; None if nobody has asked for it.
     """
 
     y: NDArray[Any]
     origin: Matrix
-    largest: Matrix
+    largest: Matrix | None
 
 
 @dataclass(slots=True, eq=False)
@@ -134,7 +134,11 @@ class Stream:
     @property
     def largest(self) -> Matrix:
         """Largest absolute value in each column; NaN where one is missing."""
-        return self._scan().largest
+        if self._scan().largest is None:
+            self._scanned = None
+        found = self._scan().largest
+        assert found is not None
+        return found
 
     @property
     def measured(self) -> ColumnSpread:
@@ -242,10 +246,27 @@ class Stream:
         rows : ndarray of shape (n_batch, n_features)
             Rows, with gaps filled and columns scored; they must not be overwritten.
         """
-        start = 0
-        for X in self.rows() if self._scanned is not None else self._first_pass():
+        for place, X in self._placed(look=True):
             # In the first pass, of the rows that have been read.
-            self._require_reached()
+            require_finite(self._reached)
+            yield place, X
+
+    def unchecked(self) -> Iterator[tuple[slice, Matrix]]:
+        """Read the rows once for sums, in which values that are not finite show.
+
+        Yields
+        ------
+        place : slice
+            Row numbers of the batch.
+        rows : ndarray of shape (n_batch, n_features)
+            As from `finite`; the caller has to refuse its sums by `require_finite`
+            before it asks for more rows.
+        """
+        yield from self._placed(look=False)
+
+    def _placed(self, *, look: bool) -> Iterator[tuple[slice, Matrix]]:
+        start, known = 0, self._scanned is not None
+        for X in self.rows() if known else self._first_pass(look=look):
             stop = start + len(X)
             yield slice(start, stop), X
             start = stop
@@ -258,14 +279,7 @@ class Stream:
     def require_finite(self) -> None:
         """Refuse values that are missing or not finite."""
         self._scan()
-        self._require_reached()
-
-    def _require_reached(self) -> None:
-        if not np.isfinite(self._reached).all():
-            raise InputError(
-                "X has values that are missing or not finite: leave those rows out "
-                "or fill them in"
-            )
+        require_finite(self._reached)
 
     def rows(self) -> Iterator[Matrix]:
         """Read the rows once, without centring them.
@@ -280,12 +294,12 @@ class Stream:
 
     def _scan(self) -> Scan:
         if self._scanned is None:
-            for _ in self._first_pass():
+            for _ in self._first_pass(look=True):
                 pass
         assert self._scanned is not None
         return self._scanned
 
-    def _first_pass(self) -> Iterator[Matrix]:
+    def _first_pass(self, *, look: bool) -> Iterator[Matrix]:
         """Read the rows once, and keep what later passes need to know of them."""
         responses: list[NDArray[Any]] = []
         origin: Matrix | None = None
@@ -294,15 +308,17 @@ class Stream:
             # A view of one column would keep all columns of its batch in memory.
             responses.append(y.copy())
             origin = column_means(X) if origin is None else origin
-            own = list(in_lanes(X, partial(_largest_of, X)))
-            self._reached = np.maximum(self._reached, np.max(own, axis=0))
+            if look:
+                own = list(in_lanes(X, partial(_largest_of, X)))
+                self._reached = np.maximum(self._reached, np.max(own, axis=0))
             yield X
         if origin is None:
             raise InputError(_NO_ROWS)
         found = np.concatenate(responses)
         if self._ahead is not None and not np.array_equal(found, self._ahead):
             raise InputError(_CHANGED)
-        self._scanned, self._ahead = Scan(found, origin, self._reached), None
+        largest = self._reached if look else None
+        self._scanned, self._ahead = Scan(found, origin, largest), None
 
     def _rescaled(self) -> Iterator[tuple[Matrix, NDArray[Any]]]:
         known, found = self._spread, None
@@ -363,6 +379,21 @@ _CHANGED = (
     "the rows changed, or came in another order, while they were read: read from a "
     "copy that nobody writes to, and in a query name the order with ORDER BY"
 )
+
+
+def require_finite(values: Matrix) -> None:
+    """Refuse rows whose sums, or largest values, are not finite.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_features,)
+        One number of each column, which a value that is not finite makes so.
+    """
+    if not np.isfinite(values).all():
+        raise InputError(
+            "X has values that are missing or not finite: leave those rows out "
+            "or fill them in"
+        )
 
 
 def _largest_of(X: Matrix, blocks: Sequence[slice]) -> Matrix:

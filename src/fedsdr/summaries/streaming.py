@@ -6,8 +6,6 @@ parts of the rows, such as folds, are summed in the same pass.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,7 @@ from fedsdr.summaries.rank_functions import (
     plain_response,
 )
 from fedsdr.summaries.slicing import Weights
-from fedsdr.summaries.stream import Stream
+from fedsdr.summaries.stream import Stream, require_finite
 from fedsdr.summaries.summary import Summary
 
 #: Bytes of memory that group means may take.
@@ -100,7 +98,7 @@ class RowMoments:
             Products of the functions with rows about that row.
         """
         centre = near_means(rows)
-        sums = reduce(add, sum_rows(rows, centre, functions))
+        sums = sum_rows(rows, centre, functions)
         # The difference of two numbers of one size has no rounding error to speak of.
         step = centre - origin
         self._merge(len(rows), step + sums.rest, sums.scatter)
@@ -220,12 +218,15 @@ def add_batches(
         rows.
     """
     origin: Vector | None = None
-    for place, rows in stream.finite():
+    functions = [kernel for _, kernel in kernels]
+    for place, rows in stream.unchecked():
         origin = column_means(rows) if origin is None else origin
         for kept, kernel in kernels:
             kernel.begin(None if kept is None else kept[place])
-        functions = [kernel for _, kernel in kernels]
-        mean, sums = add_to_cells(moments, cell[place], rows, origin, functions)
+        with np.errstate(invalid="ignore"):
+            mean, sums = add_to_cells(moments, cell[place], rows, origin, functions)
+        for one in moments:
+            require_finite(one.mean)
         for kernel, product in zip(functions, sums, strict=True):
             kernel.finish(len(rows), mean, product)
 
@@ -297,7 +298,8 @@ def summarize_parts(
             found.append(Summary(n_rows, scatter, between, freedom_squared=squares))
         else:
             found.append(Summary(n_rows, scatter, np.zeros_like(scatter)))
-    return [one.without_rounding(stream.largest) for one in found]
+    means = [stream.origin + own.mean for own in merged]
+    return [one.without_rounding(mean) for one, mean in zip(found, means, strict=True)]
 
 
 def add_to_cells(
@@ -336,8 +338,8 @@ def add_to_cells(
         if inside.any():
             own.add(rows[inside], origin)
     centre = column_means(rows)
-    parts = sum_rows(rows, centre, functions, squares=False)
-    return centre - origin, reduce(add, parts).products
+    sums = sum_rows(rows, centre, functions, squares=False)
+    return centre - origin, sums.products
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:

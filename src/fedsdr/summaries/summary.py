@@ -1,20 +1,22 @@
 """The sums over rows that a fit needs from a site, and their computation."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.arrays import Mask, Matrix, Vector
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import InputError
-from fedsdr.summaries.blocked import CentredSums, sum_rows
+from fedsdr.summaries.blocked import (
+    CentredSums,
+    column_means,
+    near_means,
+    sum_rows,
+)
 from fedsdr.summaries.column_spread import ROUNDING
-from fedsdr.summaries.dense_blocks import dense_columns, largest_values
-from fedsdr.summaries.inputs import check_rows, finite_means
+from fedsdr.summaries.dense_blocks import dense_columns
+from fedsdr.summaries.inputs import check_rows, require_finite
 from fedsdr.summaries.kernels import (
     GroupIndicators,
     gram,
@@ -260,13 +262,13 @@ class Summary:
             products=self.products / scale,
         )
 
-    def without_rounding(self, largest: Vector) -> "Summary":
-        """Set the sums of columns that are constant up to rounding to zero.
+    def without_rounding(self, mean: Vector) -> "Summary":
+        r"""Set the sums of columns that are constant up to rounding to zero.
 
         Parameters
         ----------
-        largest : ndarray of shape (n_features,)
-            Largest absolute value of each column.
+        mean : ndarray of shape (n_features,)
+            Mean of each column.
 
         Returns
         -------
@@ -274,8 +276,14 @@ class Summary:
             Summary in which a column has zeros if its standard deviation is no larger
             than the rounding of its own numbers; how large other columns are does not
             matter.
+
+        Notes
+        -----
+        No number is farther from the mean than :math:`\sqrt n` standard deviations.
+        Where these are as small as rounding, the mean is about the largest number.
         """
         deviations = np.sqrt(np.diag(self.scatter) / self.n_rows)
+        largest = np.abs(mean) + np.sqrt(self.n_rows) * deviations
         constant = deviations <= ROUNDING * largest
         if not constant.any():
             return self
@@ -406,7 +414,6 @@ def summarize(
             f"on_degenerate must be 'raise' or 'zero', got {on_degenerate!r}"
         )
     X, y = check_rows(X, y)
-    mean = finite_means(X)
     discrete = is_discrete(y, read_response(response, target))
     weights = weigh(
         y,
@@ -416,21 +423,28 @@ def summarize(
         site=site,
     )
     if weights.form == "pairs":
-        found = _from_pairs(X, weights)
-    elif weights.form == "functions":
-        smooth = ResponseFunctions(weights.ranks, plain_response(y))
-        sums = reduce(add, sum_rows(X, mean, [smooth]))
+        return _from_pairs(X, weights)
+    near, functions = near_means(X), _functions_of(weights, y)
+    sums = sum_rows(X, near, [] if functions is None else [functions])
+    require_finite(X, sums.total)
+    if isinstance(functions, ResponseFunctions):
         found = summary_of_functions(
-            sums.n_rows, sums.scatter, sums.products[0], smooth
+            sums.n_rows, sums.scatter, sums.products[0], functions
         )
-    elif weights.form == "groups":
-        groups = GroupIndicators(weights.ranks)
-        found = _from_groups(reduce(add, sum_rows(X, mean, [groups])), groups)
+    elif isinstance(functions, GroupIndicators):
+        found = _from_groups(sums, functions)
     else:
-        sums = reduce(add, sum_rows(X, mean))
         found = Summary(sums.n_rows, sums.scatter, np.zeros_like(sums.squares))
-    largest = largest_if_near(found, mean, lambda near: X[:, near])
-    return found.without_rounding(largest)
+    return found.without_rounding(near + sums.rest)
+
+
+def _functions_of(
+    weights: Weights, y: Any
+) -> ResponseFunctions | GroupIndicators | None:
+    """Return the functions of y behind the kernel, None if there is no kernel."""
+    if weights.form == "functions":
+        return ResponseFunctions(weights.ranks, plain_response(y))
+    return GroupIndicators(weights.ranks) if weights.form == "groups" else None
 
 
 def summary_of_functions(
@@ -477,42 +491,15 @@ def _from_groups(sums: CentredSums, groups: GroupIndicators) -> Summary:
 
 
 def _from_pairs(X: Any, weights: Weights) -> Summary:
+    mean = column_means(X)
+    require_finite(X, mean)
     rows = dense_columns(X, slice(None))
     centred, _ = centre(rows, out=rows)
     scatter, ranks = centred.T @ centred, weights.ranks
     between = scatter - within_pairs(centred, ranks, ordered=weights.ordered)
     squares = pair_squares(np.bincount(ranks), ordered=weights.ordered)
-    return Summary(len(rows), scatter, between, freedom_squared=squares)
-
-
-def largest_if_near(
-    found: Summary, mean: Vector, columns: Callable[[Mask], Any]
-) -> Vector:
-    """Compute the largest value of columns that may be constant up to rounding.
-
-    Parameters
-    ----------
-    found : Summary
-        Summary of some rows.
-    mean : ndarray of shape (n_features,)
-        Their mean.
-    columns : callable
-        From a mask to these columns of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Largest absolute values. No value is farther from the mean than the root of the
-        number of rows times the standard deviation, so that most columns need not be
-        looked at; they get zeros.
-    """
-    deviations = np.sqrt(np.diag(found.scatter) / found.n_rows)
-    bound = np.abs(mean) + np.sqrt(found.n_rows) * deviations
-    largest = np.zeros(found.n_features)
-    near = deviations <= 1.01 * ROUNDING * bound
-    if near.any():
-        largest[near] = largest_values(columns(near))
-    return largest
+    found = Summary(len(rows), scatter, between, freedom_squared=squares)
+    return found.without_rounding(mean)
 
 
 def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
