@@ -8,9 +8,8 @@ threads there are, so that the same rows always give the same digits.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from itertools import pairwise
-from operator import add
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -217,7 +216,7 @@ def sum_rows(
     functions: Sequence[RowFunctions] = (),
     *,
     squares: bool = True,
-) -> CentredSums:
+) -> Iterator[CentredSums]:
     """Compute squares, products and sums with functions of the rows in one pass.
 
     Parameters
@@ -231,18 +230,18 @@ def sum_rows(
     squares : bool, default=True
         Whether squares and products of the columns are summed.
 
-    Returns
-    -------
+    Yields
+    ------
     CentredSums
-        Sums over all rows. The total of a column is not finite if a value is not.
+        Sums over the rows of each lane, to be added. The total of a column is not
+        finite if a value is not.
     """
     height = sum(one.n_functions for one in functions) + 1
     height += X.shape[1] if squares else 0
     # All lanes together may hold as many sums as an eighth of X.
     lanes = int(np.clip(X.shape[0] // (8 * height), 1, LANES))
     lane = partial(_sum_lane, X, mean, functions, squares=squares)
-    with np.errstate(invalid="ignore"):
-        return reduce(add, in_lanes(X, lane, lanes=lanes))
+    yield from in_lanes(X, lane, lanes=lanes)
 
 
 def in_lanes(

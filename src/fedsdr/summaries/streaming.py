@@ -6,6 +6,8 @@ parts of the rows, such as folds, are summed in the same pass.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -98,7 +100,7 @@ class RowMoments:
             Products of the functions with rows about that row.
         """
         centre = near_means(rows)
-        sums = sum_rows(rows, centre, functions)
+        sums = reduce(add, sum_rows(rows, centre, functions))
         # The difference of two numbers of one size has no rounding error to speak of.
         step = centre - origin
         self._merge(len(rows), step + sums.rest, sums.scatter)
@@ -338,8 +340,8 @@ def add_to_cells(
         if inside.any():
             own.add(rows[inside], origin)
     centre = column_means(rows)
-    sums = sum_rows(rows, centre, functions, squares=False)
-    return centre - origin, sums.products
+    parts = sum_rows(rows, centre, functions, squares=False)
+    return centre - origin, reduce(add, parts).products
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:

@@ -1,6 +1,8 @@
 """The sums over rows that a fit needs from a site, and their computation."""
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
@@ -425,7 +427,9 @@ def summarize(
     if weights.form == "pairs":
         return _from_pairs(X, weights)
     near, functions = near_means(X), _functions_of(weights, y)
-    sums = sum_rows(X, near, [] if functions is None else [functions])
+    lanes = sum_rows(X, near, [] if functions is None else [functions])
+    with np.errstate(invalid="ignore"):
+        sums = reduce(add, lanes)
     require_finite(X, sums.total)
     if isinstance(functions, ResponseFunctions):
         found = summary_of_functions(
