@@ -58,7 +58,7 @@ def run_below(root: Path, program: str, *words: str) -> None:
     for one in own:
         if one.startswith(str(root)):
             Path(f"{one}file").parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([program, *own], cwd=ROOT, check=True, timeout=120)
+    subprocess.run([program, *own], cwd=ROOT, check=True, timeout=600)
 
 
 def enable_below(root: Path, unit: str) -> None:
@@ -70,7 +70,7 @@ def enable_below(root: Path, unit: str) -> None:
     if "coordinator" in unit:
         shutil.copy(ROOT / "deploy" / "systemd" / template, units)
     words = ["systemctl", f"--root={root}", "enable", unit]
-    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    subprocess.run(words, check=True, capture_output=True, timeout=600)
     wanted = units / "multi-user.target.wants" / f"{unit}.service"
     assert wanted.readlink().name == template
 

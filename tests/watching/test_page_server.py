@@ -31,7 +31,9 @@ def ask(
     server: PageServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[http.client.HTTPResponse, str]:
     """Ask as a browser does, with whatever headers."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", server.server_port, timeout=600
+    )
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)
