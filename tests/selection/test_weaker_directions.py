@@ -63,11 +63,14 @@ def test_a_direction_that_differs_between_sites_keeps_the_weight() -> None:
     parts = []
     for site in range(10):
         X = rng.normal(size=(100, 8))
-        y = X[:, 0] + (-1.0) ** site * X[:, 1] + 0.3 * rng.normal(size=100)
+        y = X[:, 0] + (-1.0) ** site * (X[:, 1] + X[:, 2]) + 0.3 * rng.normal(size=100)
         parts.append(summarize(X, y, kernel=Smooth()))
     total = sum(parts)
     assert weight_of_weaker(total, np.arange(2), 2, 0.5) == 0.5
     assert weight_of_weaker(total, np.arange(2), 2, 1.0) > 0.8
+    # The look that was taken with the sites' own kernels is the better one.
+    assert add_missed_variables(total, np.arange(2), 2).tolist() == [0, 1, 2]
+    assert add_to_weaker(total, np.arange(2), 2, 1.0).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("kernel", [Smooth(), Slices()])
