@@ -101,9 +101,16 @@ def test_q_values_agree_with_scipy(rng):
 
 def test_q_values_count_the_noise_that_halves_test():
     p = np.array([0.04, 0.001, 0.9, 0.9, 0.01, *np.full(95, 0.9)])
-    # Halves test 8 noise variables: .001 * 8, .01 * 4, .04 * 8/3; no others.
-    expected = [0.32 / 3, 0.008, 1.0, 1.0, 0.04, *np.ones(95)]
+    # Halves test 8 noise variables: .001 * 8, .01 * 4, .04 * 8/3; .9 stays.
+    expected = [0.32 / 3, 0.008, 0.9, 0.9, 0.04, *np.full(95, 0.9)]
     np.testing.assert_allclose(q_values(p, 8.0), expected, rtol=1e-12)
+
+
+def test_no_q_value_is_smaller_than_its_p_value(rng):
+    p = rng.uniform(size=40) ** 4
+    for n_noise in (0.0, 2.0, 20.0, None):
+        assert (q_values(p, n_noise) >= p).all()
+    np.testing.assert_allclose(q_values(p, 0.0), p, rtol=1e-12)
 
 
 def test_noise_is_counted_by_large_p_values():

@@ -11,8 +11,7 @@ from fedsdr.summaries.cross_fit import HalfTest
 # Bounds of a p-value when several are combined.
 SMALLEST_P, LARGEST_P = 1e-300, 0.9
 
-# p-values above this one are those of noise variables: they are counted by them, and
-# no variable with such a combined p-value is a discovery.
+# p-values above this one are mostly those of noise variables, which they count.
 NOISE_FROM = 0.5
 
 
@@ -134,8 +133,8 @@ def q_values(p_values: Vector, n_noise: float | None = None) -> Vector:
     -------
     ndarray of shape (n_features,)
         Smallest level at which each variable is selected (Benjamini and Hochberg 1995),
-        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} m / i`, with the number m of tests of
-        noise.
+        :math:`\min_{i \ge \mathrm{rank}} p_{(i)} \max(m / i, 1)`, with the number m of
+        tests of noise.
 
     Notes
     -----
@@ -143,14 +142,14 @@ def q_values(p_values: Vector, n_noise: float | None = None) -> Vector:
     probability of about r t / B, since Cauchy's tail adds up the tails of the halves,
     and a half that has not tested contributes none. Over all noise variables that are
     m t of them, with the mean number m of noise variables that a half tests, not d t.
-    This holds for small t: a combined p-value above `NOISE_FROM` is no discovery.
+    This holds for small t only, so where little noise is tested no variable is selected
+    at a level below its own p-value.
     """
     n = p_values.size
     order = np.argsort(p_values, kind="stable")
     ascending = p_values[order]
-    raw = ascending * (n if n_noise is None else n_noise) / np.arange(1, n + 1)
-    if n_noise is not None:
-        raw = np.where(ascending <= NOISE_FROM, raw, 1.0)
+    m = n if n_noise is None else n_noise
+    raw = ascending * np.maximum(m / np.arange(1, n + 1), 1.0)
     found = np.empty(n)
     found[order] = np.minimum(np.minimum.accumulate(raw[::-1])[::-1], 1.0)
     return found
