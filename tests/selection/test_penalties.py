@@ -12,6 +12,7 @@ from fedsdr.selection.penalties import (
     solve_universal,
     universal_penalty,
 )
+from fedsdr.selection.solving import solve_sums
 from fedsdr.solver import solve
 from fedsdr.summaries import Smooth, Summary, bic_dimension, summarize
 
@@ -30,7 +31,7 @@ def test_universal_penalty_is_the_papers_formula() -> None:
 
 
 def test_the_plug_in_level_only_ever_raises_the_penalty(total, monkeypatch) -> None:
-    low = solve(total.sigma, total.kernel, 1, 0.004)
+    low = solve_sums(total, 1, 0.004, 1e-6)
     level = plug_in_penalty(total, low)
     monkeypatch.setattr(penalties, "universal_penalty", lambda *_: 0.004)
     raised = solve_universal(total, 1, 1e-6, bic_choice=1)

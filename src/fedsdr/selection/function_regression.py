@@ -28,6 +28,8 @@ MOST_CHANGES = 60
 # Sweeps over the active variables, and the change at which they end.
 MOST_SWEEPS = 100
 SETTLED = 1e-4
+# Largest share of a response that variables are said to explain.
+MOST_SHARE = 0.999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +89,12 @@ class FunctionRegression:
         float
             :math:`-N \sum_k \log(1 - R_k^2)`, a likelihood ratio statistic.
         """
-        return float(-self.n_rows * np.log(1 - self._shares(variables)).sum())
+        return self.gain_of(self.shares(variables))
+
+    def gain_of(self, shares: Vector) -> float:
+        """Return how much variables explain whose shares are known, see `gain`."""
+        bounded = np.minimum(np.maximum(shares, 0.0), MOST_SHARE)
+        return float(-self.n_rows * np.log(1 - bounded).sum())
 
     def charge(self, variables: Index) -> float:
         r"""Return what a variable must explain beside others like the given ones.
@@ -136,13 +143,29 @@ class FunctionRegression:
         ndarray of float
             For each of these, a chi-square with K degrees of freedom if it is noise.
         """
+        drops, noise = self.drops(variables), 1 - self.shares(variables)
+        return np.asarray(self.n_rows * (drops / noise).sum(axis=1))
+
+    def drops(self, variables: Index) -> Matrix:
+        """Compute the shares of the responses that are lost without each variable.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of s variables.
+
+        Returns
+        -------
+        ndarray of shape (s, K)
+            Parts of the variances of the responses.
+        """
         inverse = inverse_of(self._inside(variables), rcond=1e-15)
         solved = inverse @ self.products[variables]
-        losses = (solved**2 / self._unexplained(variables)).sum(axis=1)
-        return np.asarray(self.n_rows * losses / np.maximum(np.diag(inverse), 1e-300))
+        room = np.maximum(inverse.diagonal(), 1e-300)[:, None]
+        return np.asarray(solved**2 / (room * self.variances))
 
-    def additions(self, variables: Index) -> Vector:
-        """Compute what each variable explains in addition to some.
+    def rises(self, variables: Index) -> Matrix:
+        """Compute the shares of the responses that each further variable adds.
 
         Parameters
         ----------
@@ -151,30 +174,38 @@ class FunctionRegression:
 
         Returns
         -------
-        ndarray of shape (d,)
-            Shares of the noise; -1 for the given variables.
+        ndarray of shape (d, K)
+            Parts of the variances of the responses; 0 for the given variables, and for
+            those that are a combination of them.
         """
-        across = self.sigma[:, variables]
+        across, own = self.sigma[:, variables], self.sigma.diagonal()
         shared = solved_with(across[variables], across.T).T
         left = self.products - shared @ self.products[variables]
-        room = np.diag(self.sigma) - (shared * across).sum(axis=1)
-        gains = (left**2 / self._unexplained(variables)).sum(axis=1)
-        usable = room > 1e-6 * np.diag(self.sigma)
-        gains = np.where(usable, gains / np.where(usable, room, 1.0), 0.0)
-        gains[variables] = -1.0
-        return np.asarray(gains)
+        room = own - (shared * across).sum(axis=1)
+        usable = room > 1e-6 * own
+        usable[variables] = False
+        room = np.where(usable, room, np.inf)[:, None]
+        return np.asarray(left**2 / (room * self.variances))
 
-    def _unexplained(self, variables: Index) -> Vector:
-        return np.asarray(self.variances * (1 - self._shares(variables)))
+    def shares(self, variables: Index) -> Vector:
+        """Compute the shares of the responses that some variables explain together.
 
-    def _shares(self, variables: Index) -> Vector:
-        # The score, what is weakest and what is strongest beside the same variables.
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of some variables.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            Parts of the variances of the responses, below 1.
+        """
         found = self.known.get(variables.tobytes())
         if found is None:
             wanted = self.products[variables]
             solved = solved_with(self._inside(variables), wanted)
-            shares = (wanted * solved).sum(axis=0) / self.variances
-            found = np.minimum(np.maximum(shares, 0.0), 0.999)
+            found = (wanted * solved).sum(axis=0) / self.variances
+            found = np.minimum(np.maximum(found, 0.0), MOST_SHARE)
             self.known[variables.tobytes()] = found
         return found
 
@@ -295,16 +326,22 @@ def improve_singly(
     """
     score = regression.score(variables, charge)
     for _ in range(MOST_CHANGES):
-        candidates = [np.delete(variables, np.argmin(regression.losses(variables)))]
-        if variables.size < most:
-            strongest = np.argmax(regression.additions(variables))
-            candidates.append(np.append(variables, strongest))
-        scored = [
-            (regression.score(one, charge), one) for one in candidates if one.size
-        ]
-        if not scored:
-            break
-        found = min(scored, key=lambda pair: pair[0])
+        shares, size = regression.shares(variables), variables.size
+        drops = regression.drops(variables)
+        weakest = int((drops / (1 - shares)).sum(axis=1).argmin())
+        without = shares - drops[weakest]
+        found = np.inf, variables
+        if size > 1:
+            changed = (size - 1) * charge - regression.gain_of(without)
+            found = changed, np.delete(variables, weakest)
+        if size < most:
+            rises = regression.rises(variables)
+            strongest = int((rises / (1 - shares)).sum(axis=1).argmax())
+            changed = (size + 1) * charge - regression.gain_of(
+                shares + rises[strongest]
+            )
+            if changed < found[0]:
+                found = changed, np.append(variables, strongest)
         if found[0] >= score - 1e-9 * abs(score):
             break
         score, variables = found
