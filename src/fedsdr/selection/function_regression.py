@@ -92,7 +92,18 @@ class FunctionRegression:
         return self.gain_of(self.shares(variables))
 
     def gain_of(self, shares: Vector) -> float:
-        """Return how much variables explain whose shares are known, see `gain`."""
+        """Return how much variables explain whose shares are known, see `gain`.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (K,)
+            Parts of the variances of the responses.
+
+        Returns
+        -------
+        float
+            Likelihood ratio statistic.
+        """
         bounded = np.minimum(np.maximum(shares, 0.0), MOST_SHARE)
         return float(-self.n_rows * np.log(1 - bounded).sum())
 

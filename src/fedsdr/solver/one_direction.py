@@ -35,9 +35,11 @@ def solve_by_signs(problem: Problem, tol: float) -> Bounded | None:
         Solution with its proof; None if the signs do not lead to one, for instance
         where an entry of Pi on the support is zero.
 
-    Notes ----- A variable outside S has to enter if :math:`|(T v - \lambda \Sigma v)_j|
-    > \rho |v|_1`, with the sign of the left side; one whose coefficient changes its
-    sign has to leave.
+    Notes
+    -----
+    A variable outside S has to enter if :math:`|(T v - \lambda \Sigma v)_j| > \rho
+    |v|_1`, with the sign of the left side; one whose coefficient changes its sign has
+    to leave.
     """
     sigma, kernel, rho = problem.sigma, problem.kernel, problem.penalty
     alone = (np.diag(kernel) - rho) / np.diag(sigma)
