@@ -253,8 +253,10 @@ def regression_on(
     not be subtracted: T has the noise as well, and the share of a response that the
     support explains would exceed :math:`\lambda_k`, for a strong signal 1.
     """
-    part = total.subset(support)
-    vectors, values = leading_directions(part.sigma, part.kernel, n_directions)
+    block, n_rows = (support[:, None], support), total.n_rows
+    vectors, values = leading_directions(
+        total.scatter[block] / n_rows, total.between[block] / n_rows, n_directions
+    )
     kept = values[: vectors.shape[1]] - total.noise_floor > 1e-3
     if not kept.any():
         return None

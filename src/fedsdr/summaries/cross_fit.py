@@ -8,6 +8,7 @@ coefficient zero there, whatever was selected on the first half.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +134,12 @@ def cross_fit(
     return _add_up(batches, testing, test, fitted, mean, subjects)
 
 
+@cache
+def _pairs(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return all pairs of directions, the first at most the second."""
+    return np.triu_indices(k)
+
+
 def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
     """Mix a site's own coefficients with common ones, in the units of its functions."""
     if not test.common.shape[1]:
@@ -159,7 +166,7 @@ def _add_up(
 ) -> Vector:
     """Add up coefficients, their covariances, and fourth powers over testing rows."""
     s, k = test.basis.shape
-    first, second = np.triu_indices(k)
+    first, second = _pairs(k)
     scores = np.zeros((s, k))
     squares = np.zeros((s, first.size))
     fourth = np.zeros(s)
