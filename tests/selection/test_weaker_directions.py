@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.estimation.ratio_sites import draw_ratio_sites
 
-from benchmarks.hard_designs.covariances import draw_covariances
 from fedsdr.estimation import leading_directions
 from fedsdr.estimation.directions import add_missed_variables, gain_of_noise
-from fedsdr.rows.own_sites import group_by_site
 from fedsdr.selection.weaker_directions import (
     ADDITIONS,
     add_to_weaker,
@@ -25,13 +24,8 @@ SEEDS = range(20)
 @cache
 def sums(seed: int) -> Summary:
     """Sum up ten sites of 50 rows and 60 columns, in units of their spread."""
-    data = draw_covariances(
-        seed, link="ratio", structure="equal", sizes=(50,) * 10, n_features=60
-    )
-    total: Summary = sum(
-        summarize(data.X[rows], data.y[rows], kernel=Smooth())
-        for _, rows in group_by_site(data.sites, len(data.y))
-    )
+    sites = draw_ratio_sites(seed, 50, 60, apart=False)
+    total: Summary = sum(summarize(X, y, kernel=Smooth()) for X, y in sites)
     return total.scaled(np.sqrt(np.diag(total.sigma)))
 
 
