@@ -8,9 +8,11 @@ from tests.estimation.ratio_sites import draw_ratio_sites
 
 from fedsdr.estimation import leading_directions
 from fedsdr.estimation.directions import add_missed_variables, gain_of_noise
+from fedsdr.selection import weaker_directions
 from fedsdr.selection.weaker_directions import (
     ADDITIONS,
     add_to_weaker,
+    losses_without,
     weight_of_weaker,
 )
 from fedsdr.summaries import Summary, summarize
@@ -22,9 +24,9 @@ SEEDS = range(20)
 
 
 @cache
-def sums(seed: int) -> Summary:
-    """Sum up ten sites of 50 rows and 60 columns, in units of their spread."""
-    sites = draw_ratio_sites(seed, 50, 60, apart=False)
+def sums(seed: int, n_per_site: int = 50) -> Summary:
+    """Sum up ten sites of 60 columns, in units of their spread."""
+    sites = draw_ratio_sites(seed, n_per_site, 60, apart=False)
     total: Summary = sum(summarize(X, y, kernel=Smooth()) for X, y in sites)
     return total.scaled(np.sqrt(np.diag(total.sigma)))
 
@@ -42,6 +44,29 @@ def test_noise_is_added_no_more_often_than_promised() -> None:
     every = np.arange(5)
     added = [add_to_weaker(sums(seed), every, 2, 0.5).size - 5 for seed in SEEDS]
     assert np.mean(added) <= ADDITIONS / 2
+
+
+def test_what_barely_exceeds_noise_is_noise_where_others_explain_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def n_added() -> int:
+        every = np.arange(5)
+        many = [add_to_weaker(sums(seed, 200), every, 2, 0.5) for seed in SEEDS]
+        return sum(one.size - every.size for one in many)
+
+    assert n_added() == 0
+    monkeypatch.setattr(weaker_directions, "SMALLEST", 0.0)
+    assert n_added() > 0
+
+
+def test_what_is_lost_without_a_variable_is_that_of_two_fits() -> None:
+    part = sums(0).subset(np.arange(6))
+    losses = losses_without(part, 2)
+    whole = leading_directions(part.sigma, part.kernel, 2)[1][:2].sum()
+    rest = part.subset(np.array([0, 1, 2, 3, 5]))
+    left = leading_directions(rest.sigma, rest.kernel, 2)[1][:2].sum()
+    assert losses[4] == pytest.approx(whole - left)
+    assert (losses >= 0.0).all()
 
 
 def test_a_direction_that_sites_have_in_common_gets_little_weight_of_their_own() -> (

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fedsdr.arrays import Vector
 from fedsdr.estimation.directions import add_missed_variables, leading_directions
 from fedsdr.selection.function_regression import Index
 from fedsdr.selection.own_weight import SELECTING, signals_over_noise
@@ -9,6 +10,9 @@ from fedsdr.summaries.summary import Summary
 
 # Noise variables that are added in a fit, on average, at most.
 ADDITIONS = 1.0
+# What an added variable explains, relative to the others, at least: that of a
+# coefficient of half their size.
+SMALLEST = 0.25
 
 
 def add_to_weaker(
@@ -32,13 +36,50 @@ def add_to_weaker(
     ndarray of int
         Indices, ascending: those of `support`, and those that were missed; the former
         alone if sites have more of these directions for themselves than in common.
+
+    Notes
+    -----
+    A variable that is hard to see can be missed only if the others are hard to see too.
+    Where these explain much, one that barely exceeds noise is noise: so it must explain
+    a quarter of what the variable in their middle does.
     """
+    support = np.sort(support)
     weight = weight_of_weaker(total, support, n_directions, used)
     if weight > SELECTING:
-        return np.sort(support)
-    return add_missed_variables(
-        total.mixed(weight), support, n_directions, ADDITIONS, common=True
-    )
+        return support
+    mixed = total.mixed(weight)
+    found = add_missed_variables(mixed, support, n_directions, ADDITIONS, common=True)
+    if found.size == support.size:
+        return found
+    losses = losses_without(mixed.subset(found), n_directions)
+    known = np.isin(found, support)
+    return found[known | (losses >= SMALLEST * np.median(losses[known]))]
+
+
+def losses_without(part: Summary, n_directions: int) -> Vector:
+    """Compute by how much eigenvalues fall without each variable.
+
+    Parameters
+    ----------
+    part : Summary
+        Sums over all sites, of the selected variables.
+    n_directions : int
+        Dimension K, less than the number of variables.
+
+    Returns
+    -------
+    ndarray of shape (n_selected,)
+        Differences of the sum of the K leading eigenvalues.
+    """
+    sigma, kernel, every = part.sigma, part.kernel, np.arange(part.n_features)
+
+    def explained(kept: Index) -> float:
+        block = kept[:, None], kept
+        values = leading_directions(sigma[block], kernel[block], n_directions)[1]
+        return float(values[:n_directions].sum())
+
+    whole = explained(every)
+    return np.array([whole - explained(np.delete(every, j)) for j in every])
 
 
 def weight_of_weaker(
