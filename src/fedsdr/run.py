@@ -72,7 +72,7 @@ from fedsdr.selection import (
 from fedsdr.solver import single_threaded_blas
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.telling import tell
-from fedsdr.terms import Terms, Variables
+from fedsdr.terms import Terms, Variables, half_name
 
 # Powers of two beyond which squares of numbers are not computed.
 EXTREME = 150
@@ -278,12 +278,12 @@ def gather(
         found = yield from gather_wide(frame, diagonals)
         return _on_candidates(variables, found)
     sums: MomentSums = yield MomentsOf(terms, settings)
-    variances = np.diag(sums.parts["total"].sigma)
+    parts = sums.summaries()
+    variances = np.diag(parts["total"].sigma)
     frame = _frame(terms, settings, variances, standardize=method.standardize)
     usable, scale = frame.usable, frame.scale
     scaled = {
-        name: part.subset(usable).scaled(scale[usable])
-        for name, part in sums.parts.items()
+        name: part.subset(usable).scaled(scale[usable]) for name, part in parts.items()
     }
     counts = np.asarray(np.rint(sums.votes), dtype=int)
     evidence = Evidence(
@@ -295,7 +295,7 @@ def gather(
         ),
         fitting=scaled.get("fitting"),
         errors=frame.errors_of if terms.validation_fraction else None,
-        halves=tuple(scaled[f"half:{half}"] for half in range(2 * terms.n_splits)),
+        halves=tuple(scaled[half_name(half)] for half in range(2 * terms.n_splits)),
     )
     return Gathered(variables, evidence, frame)
 

@@ -150,7 +150,7 @@ class Terms:
             f"{use}:{fold}" for fold in range(self.n_folds) for use in ("fit", "held")
         ]
         fitting = ["fitting"] if self.validation_fraction else []
-        halves = [f"half:{half}" for half in range(2 * self.n_splits)]
+        halves = [half_name(half) for half in range(2 * self.n_splits)]
         return ("total", *folds, *fitting, *halves)
 
     @property
@@ -225,3 +225,19 @@ class Terms:
         if classes:
             plain["classes"] = list(classes)
         return {**plain, "kernel": rule_text(self.kernel)}
+
+
+def half_name(number: int) -> str:
+    """Return the name of a half of the rows.
+
+    Parameters
+    ----------
+    number : int
+        Number of the half, 2 b or 2 b + 1 for the two halves of split b.
+
+    Returns
+    -------
+    str
+        Name of the part.
+    """
+    return f"half:{number}"

@@ -120,6 +120,23 @@ def test_the_sum_of_vectors_is_the_vector_of_the_sum(sizes: list[int]) -> None:
     assert total.parts["total"].n_rows == sum(sizes)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_halves_are_added_whether_or_not_a_site_has_functions_in_all(first) -> None:
+    terms = Terms(D, Smooth(), n_splits=4)
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, D)), np.repeat([0.0, 1.0], [39, 1])
+    tied = MemoryRows(X, y, rng, "tied")
+    question = MomentsOf(terms)
+    values = [question.compute(site(1, 40)), question.compute(tied)]
+    assert [value.halves is None for value in values] == [False, True]
+    total = values[first] + values[1 - first]
+    packed = question.unpack(sum(question.pack(value) for value in values))
+    assert set(packed.parts) == set(total.summaries()) == set(terms.parts)
+    for name, part in total.summaries().items():
+        assert (part.n_rows, part.n_sites) == (packed.parts[name].n_rows, 2)
+        assert allclose(part, packed.parts[name])
+
+
 def test_numbers_of_a_sum_are_counted() -> None:
     slices = 4 + 2 * (D * (D + 1) // 2)
     one = slices + 13 * D + 1

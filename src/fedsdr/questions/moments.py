@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +13,9 @@ from fedsdr.questions.question import AS_HELD, Question, RowSettings
 from fedsdr.questions.triangles import from_triangle
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.bic import bic_dimension
+from fedsdr.summaries.half_summaries import HalfSums
 from fedsdr.summaries.summary import Summary
-from fedsdr.terms import Terms
+from fedsdr.terms import Terms, half_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,17 +25,39 @@ class MomentSums:
     Parameters
     ----------
     parts : dict of str to Summary
-        Summary of each part by its name, in the order of `Terms.parts`.
+        Summary of each part by its name, in the order of `Terms.parts`. Halves may be
+        lacking.
     votes : ndarray of shape (max_votes,)
         Number of sites that vote for K = 1, 2, ...
+    halves : HalfSums, optional
+        Sums from which the summaries of halves are put together; of some sites, if
+        others have summaries.
     """
 
     parts: dict[str, Summary]
     votes: Vector
+    halves: HalfSums | None = None
 
     def __add__(self, other: "MomentSums") -> "MomentSums":
-        parts = {name: part + other.parts[name] for name, part in self.parts.items()}
-        return MomentSums(parts, self.votes + other.votes)
+        both = [one for one in (self.halves, other.halves) if one is not None]
+        return MomentSums(
+            _added(self.parts, other.parts),
+            self.votes + other.votes,
+            reduce(add, both) if both else None,
+        )
+
+    def summaries(self) -> dict[str, Summary]:
+        """Put the halves together.
+
+        Returns
+        -------
+        dict of str to Summary
+            Summary of each part by its name.
+        """
+        if self.halves is None:
+            return self.parts
+        halves = enumerate(self.halves.summaries())
+        return _added(self.parts, {half_name(number): one for number, one in halves})
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +96,13 @@ class MomentsOf(Question[MomentSums]):
         """
         rows.warn_if_far(self.settings.powers)
         self.settings.apply(rows, self.terms)
-        summaries = list(rows.summarize_parts(self.terms))
+        summaries, halves = rows.sum_parts(self.terms)
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
         if votes.size and total.between.any():
             votes[bic_dimension(total.kernel, total.n_rows, votes.size) - 1] = 1.0
-        return MomentSums(dict(zip(self.terms.parts, summaries, strict=True)), votes)
+        parts = dict(zip(self.terms.parts, summaries, strict=halves is None))
+        return MomentSums(parts, votes, halves)
 
     def pack(self, value: MomentSums) -> Vector:
         """Write a site's moments as a vector.
@@ -96,7 +121,9 @@ class MomentsOf(Question[MomentSums]):
         """
         parts = [
             _pack(part, self._upper, width)
-            for part, width in zip(value.parts.values(), self._widths, strict=True)
+            for part, width in zip(
+                value.summaries().values(), self._widths, strict=True
+            )
         ]
         return np.concatenate([*parts, value.votes])
 
@@ -205,6 +232,14 @@ class CandidateErrors(Question[Vector]):
             Dictionary with the key "bases" and those of `RowSettings.request`.
         """
         return {**self.settings.request(), "bases": list(self.bases)}
+
+
+def _added(first: dict[str, Summary], second: dict[str, Summary]) -> dict[str, Summary]:
+    """Add the summaries of parts, which may be those of some sites only."""
+    found = dict(first)
+    for name, part in second.items():
+        found[name] = found[name] + part if name in found else part
+    return found
 
 
 def _pack(summary: Summary, upper: Any, width: int) -> Vector:

@@ -21,6 +21,7 @@ from fedsdr.summaries.column_spread import (
     Powers,
     far_apart,
 )
+from fedsdr.summaries.half_summaries import HalfSums
 from fedsdr.summaries.slicing import Smooth, Weights, weigh
 from fedsdr.terms import Terms
 
@@ -379,6 +380,24 @@ class Rows(DealtRows):
             Summaries in the order of `Terms.parts`. All rows together are checked as
             strictly as the terms demand; a part may be too small for a kernel.
         """
+
+    def sum_parts(self, terms: Terms) -> tuple[list[Summary], HalfSums | None]:
+        """Summarise all parts of the rows, the halves perhaps only as sums.
+
+        Parameters
+        ----------
+        terms : Terms
+            Terms that all parties agreed on.
+
+        Returns
+        -------
+        parts : list of Summary
+            As `summarize_parts` yields them, without the halves if these follow.
+        halves : HalfSums or None
+            Sums that are quicker to add to those of other sites than the summaries of
+            halves are.
+        """
+        return list(self.summarize_parts(terms)), None
 
     def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
         """Return the responses as tests see them.

@@ -85,6 +85,11 @@ class RankPolynomials:
         """Products of the polynomials, summed over all rows; diagonal without ties."""
         return self._overlap
 
+    @cached_property
+    def freedom(self) -> tuple[float, float]:
+        """Trace of the weights of the rows in the kernel, and that of their square."""
+        return float(np.trace(self._overlap)), float((self._overlap**2).sum())
+
     def at(self, ranks: Ranks, out: Matrix | None = None) -> Matrix:
         """Evaluate the polynomials in some rows.
 

@@ -182,13 +182,13 @@ class _Smooth:
         """Return the summary, with rows centred on the mean of their part."""
         every = self._product - np.outer(self._totals, moments.mean)
         response = self._functions.response
-        product, overlap = every[:-1], self._functions.polynomials.overlap
+        product, freedom = every[:-1], self._functions.polynomials.freedom
         return Summary(
             moments.n_rows,
             scatter,
             gram(product),
-            freedom=float(np.trace(overlap)),
-            freedom_squared=float((overlap**2).sum()),
+            freedom=freedom[0],
+            freedom_squared=freedom[1],
             linear=np.sqrt(moments.n_rows) * product.T,
             products=every[-1],
             response_square=float(response @ response),

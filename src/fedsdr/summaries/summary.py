@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.exceptions import InputError
 from fedsdr.summaries.blocked import (
     CentredSums,
@@ -155,7 +155,7 @@ class Summary:
             n_sites=self.n_sites + other.n_sites,
             freedom=self.freedom + other.freedom,
             freedom_squared=self.freedom_squared + other.freedom_squared,
-            linear=_add_wider(self.linear, other.linear),
+            linear=add_wider(self.linear, other.linear),
             products=self.products + other.products,
             response_square=self.response_square + other.response_square,
             searched=max(self.searched, other.searched),
@@ -275,18 +275,10 @@ class Summary:
         Returns
         -------
         Summary
-            Summary in which a column has zeros if its standard deviation is no larger
-            than the rounding of its own numbers; how large other columns are does not
-            matter.
-
-        Notes
-        -----
-        No number is farther from the mean than :math:`\sqrt n` standard deviations.
-        Where these are as small as rounding, the mean is about the largest number.
+            Summary in which a column has zeros if it is constant up to rounding, see
+            `constant_columns`.
         """
-        deviations = np.sqrt(np.diag(self.scatter) / self.n_rows)
-        largest = np.abs(mean) + np.sqrt(self.n_rows) * deviations
-        constant = deviations <= ROUNDING * largest
+        constant = constant_columns(np.diag(self.scatter), self.n_rows, mean)
         if not constant.any():
             return self
         scatter, between, linear = (
@@ -316,7 +308,10 @@ class Summary:
         Summary
             Summary of ``X[:, index]``.
         """
-        block = np.arange(self.n_features)[np.asarray(index)]
+        index = np.asarray(index)
+        if index.dtype == bool and index.all() and len(index) == self.n_features:
+            return self
+        block = np.arange(self.n_features)[index]
         both = np.ix_(block, block)
         return replace(
             self,
@@ -473,13 +468,13 @@ def summary_of_functions(
     Summary
         Summary of one site.
     """
-    moved, overlap = products[:-1], functions.polynomials.overlap
+    moved, freedom = products[:-1], functions.polynomials.freedom
     return Summary(
         n_rows,
         scatter,
         moved.T @ moved,
-        freedom=float(np.trace(overlap)),
-        freedom_squared=float((overlap**2).sum()),
+        freedom=freedom[0],
+        freedom_squared=freedom[1],
         linear=np.sqrt(n_rows) * moved.T,
         products=products[-1],
         response_square=float(functions.response @ functions.response),
@@ -537,8 +532,47 @@ def centre(X: Matrix, out: Matrix | None = None) -> tuple[Matrix, Vector]:
     return centred, mean + rest
 
 
-def _add_wider(first: Matrix, second: Matrix) -> Matrix:
-    """Add matrices that may lack some of the last columns."""
+def constant_columns(spread: Vector, n_rows: Any, mean: Vector) -> Mask:
+    r"""Find the columns that are constant up to rounding.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (..., n_features)
+        Sum of squares of each column about its mean.
+    n_rows : int or ndarray
+        Number of rows.
+    mean : ndarray of shape (..., n_features)
+        Mean of each column.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., n_features)
+        Whether the standard deviation is no larger than the rounding of the column's
+        own numbers; how large other columns are does not matter.
+
+    Notes
+    -----
+    No number is farther from the mean than :math:`\sqrt n` standard deviations. Where
+    these are as small as rounding, the mean is about the largest number.
+    """
+    deviations = np.sqrt(spread / n_rows)
+    largest = np.abs(mean) + np.sqrt(n_rows) * deviations
+    return np.asarray(deviations <= ROUNDING * largest)
+
+
+def add_wider(first: Matrix, second: Matrix) -> Matrix:
+    """Add matrices that may lack some of the last columns.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n, n_columns, ...)
+        Matrices.
+
+    Returns
+    -------
+    ndarray of shape (n, most_columns, ...)
+        Sum; a column that is lacking is zero.
+    """
     if first.shape[1] < second.shape[1]:
         first, second = second, first
     total = first.copy()
