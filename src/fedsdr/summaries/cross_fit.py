@@ -110,26 +110,30 @@ def cross_fit(
     learning = halves[test.half]
     testing = halves[test.half ^ 1]
     nothing = np.zeros(test.n_values)
-    n_learning, n_testing = int(learning.sum()), int(testing.sum())
+    n_learning, n_testing = np.count_nonzero(learning), np.count_nonzero(testing)
     if min(_n_units(learning, subjects), _n_units(testing, subjects)) < FEWEST:
         return nothing
     k, start = test.basis.shape[1], 0
     level, total = np.zeros(functions.shape[1]), np.zeros(test.columns.size)
     reduced, moved = np.zeros(k), np.zeros((functions.shape[1], k))
     for rows in batches():
-        x, place = rows[:, test.columns], slice(start, start + len(rows))
+        place = slice(start, start + len(rows))
         start += len(rows)
-        kept = learning[place]
-        own, values = (x @ test.basis)[kept], functions[place][kept]
-        total += testing[place] @ x
-        reduced += own.sum(axis=0)
-        level += values.sum(axis=0)
+        x, kept = rows[:, test.columns], np.flatnonzero(learning[place])
+        own, values = (
+            (x @ test.basis).take(kept, axis=0),
+            functions[place].take(kept, axis=0),
+        )
+        ones = np.ones(kept.size)
+        total += testing[place].astype(float) @ x
+        reduced += ones @ own
+        level += ones @ values
         moved += values.T @ own
     # The functions are of mean zero over all rows of the site, not over a half.
     moved -= np.outer(level, reduced / n_learning)
     coefficients = _mixed(test, moved * (start / n_learning), start)
     fitted = functions @ coefficients
-    fitted -= fitted[testing].mean(axis=0)
+    fitted -= testing.astype(float) @ fitted / n_testing
     mean = total / n_testing
     return _add_up(batches, testing, test, fitted, mean, subjects)
 
@@ -153,7 +157,11 @@ def _mixed(test: HalfTest, own: Matrix, n_rows: int) -> Matrix:
 
 def _n_units(half: Mask, subjects: NDArray[np.intp] | None) -> int:
     """Count the subjects of a half."""
-    return int(half.sum()) if subjects is None else np.unique(subjects[half]).size
+    return (
+        int(np.count_nonzero(half))
+        if subjects is None
+        else np.unique(subjects[half]).size
+    )
 
 
 def _add_up(
@@ -173,16 +181,16 @@ def _add_up(
     start = 0
     for rows in batches():
         place = slice(start, start + len(rows))
-        kept = testing[place]
-        g = fitted[place][kept]
+        kept = np.flatnonzero(testing[place])
+        g = fitted[place].take(kept, axis=0)
         start += len(rows)
-        x = rows[np.ix_(kept, test.columns)] - mean
+        x = rows[:, test.columns].take(kept, axis=0) - mean
         beside, left = x @ test.inverse, g - x @ test.slopes
         scores += beside.T @ g
         own = beside**2
         if subjects is None:
             squares += own.T @ (left[:, first] * left[:, second])
-        elif kept.any():
+        elif kept.size:
             _, members = group_members(subjects[place][kept])
             sums = [members @ (beside * one[:, None]) for one in left.T]
             squares += np.stack(
@@ -193,8 +201,8 @@ def _add_up(
                 axis=1,
             )
             own = members @ own
-        fourth += (own**2).sum(axis=0)
-    n_testing, n_units = int(testing.sum()), _n_units(testing, subjects)
+        fourth += np.einsum("ij,ij->j", own, own)
+    n_testing, n_units = np.count_nonzero(testing), _n_units(testing, subjects)
     # A site's mean takes one of its rows, or subjects.
     squares *= n_units / (n_units - 1)
     return np.concatenate([scores.ravel(), squares.ravel(), fourth, [n_testing, 1.0]])
