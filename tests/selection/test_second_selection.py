@@ -1,5 +1,7 @@
 """A second selection, by a group penalty on the directions found and a score."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,8 +9,10 @@ from scipy import stats
 from fedsdr.selection.function_regression import group_lasso, regression_on
 from fedsdr.selection.second_selection import (
     add_hidden_directions,
+    beside_directions,
     keep_unless_noise,
     select_again,
+    signal_beside,
 )
 from fedsdr.summaries import Smooth, Summary, summarize
 
@@ -19,6 +23,38 @@ def sums_of(X: np.ndarray, y: np.ndarray, n_sites: int = 4) -> Summary:
     ]
     total = sum(parts)
     return total.scaled(np.sqrt(np.diag(total.sigma)))
+
+
+# --- one variable less or more --------------------------------------------------------
+
+
+@pytest.mark.parametrize("twins", [False, True])
+def test_changes_are_those_of_each_variable_by_itself(twins: bool, rng) -> None:
+    X = rng.normal(size=(200, 12))
+    if twins:
+        X[:, 3] = X[:, 1]
+    y = X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=200)
+    regression = regression_on(sums_of(X, y), np.arange(3), 2)
+    variables = np.array([0, 1, 3, 7])
+    shares, drops, rises = regression.changes(variables)
+    np.testing.assert_allclose(shares, regression.shares(variables), atol=1e-10)
+    np.testing.assert_allclose(drops, regression.drops(variables), atol=1e-10)
+    np.testing.assert_allclose(rises, regression.rises(variables), atol=1e-10)
+    for j in () if twins else (0, 2):
+        less = replace(regression, known={}).shares(np.delete(variables, j))
+        np.testing.assert_allclose(shares - drops[j], less, atol=1e-8)
+    more = replace(regression, known={}).shares(np.append(variables, 5))
+    np.testing.assert_allclose(shares + rises[5], more, atol=1e-10)
+
+
+def test_the_diagonal_beside_directions_is_that_of_the_whole_matrix(rng) -> None:
+    X = rng.normal(size=(300, 8))
+    total = sums_of(X, X[:, 0] + X[:, 1] ** 3 + rng.normal(size=300))
+    support = np.array([0, 1, 4])
+    whole = beside_directions(total, support, 2)[1]
+    np.testing.assert_allclose(
+        signal_beside(total, support, 2) / total.n_rows, np.diag(whole), atol=1e-12
+    )
 
 
 # --- the group lasso ------------------------------------------------------------------

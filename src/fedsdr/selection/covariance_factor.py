@@ -25,7 +25,7 @@ def solved_with(matrix: Matrix, wanted: Matrix) -> Matrix:
         Solution; that of least squares, without eigenvalues below 1e-10 of the largest,
         if the covariance is nearly singular.
     """
-    factor = _factor(matrix)
+    factor = factorised(matrix)
     if factor is None:
         return np.asarray(np.linalg.lstsq(matrix, wanted, rcond=1e-10)[0])
     return np.asarray(dpotrs(factor, wanted, lower=1)[0])
@@ -47,14 +47,39 @@ def inverse_of(matrix: Matrix, rcond: float) -> Matrix:
     ndarray of shape (s, s)
         Inverse, or pseudo-inverse.
     """
-    factor = _factor(matrix)
+    factor = factorised(matrix)
     if factor is None:
         return np.asarray(np.linalg.pinv(matrix, rcond=rcond, hermitian=True))
     return np.asarray(dpotrs(factor, np.eye(len(matrix)), lower=1)[0])
 
 
-def _factor(matrix: Matrix) -> Matrix | None:
-    """Factorise (Cholesky); None if the pivots differ much."""
+def solve_in_rows(factor: Matrix, wanted: Matrix) -> None:
+    """Solve linear equations for every row of a matrix, in its place.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (s, s)
+        What `factorised` returned.
+    wanted : ndarray of shape (n, s)
+        Right-hand sides; overwritten with the solutions.
+    """
+    # The transpose is in the order that LAPACK works in without a copy.
+    dpotrs(factor, wanted.T, lower=1, overwrite_b=1)
+
+
+def factorised(matrix: Matrix) -> Matrix | None:
+    """Factorise a covariance (Cholesky).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (s, s)
+        Covariance.
+
+    Returns
+    -------
+    ndarray of shape (s, s) or None
+        Lower triangle; None if the pivots differ much, or there are none.
+    """
     factor, failed = dpotrf(matrix, lower=1, clean=0)
     pivots = np.diagonal(factor)
     if failed or not pivots.size or pivots.min() <= WELL_APART * pivots.max():

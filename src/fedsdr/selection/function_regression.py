@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.directions import leading_directions
-from fedsdr.selection.covariance_factor import inverse_of, solved_with
+from fedsdr.selection.covariance_factor import (
+    factorised,
+    inverse_of,
+    solve_in_rows,
+    solved_with,
+)
 from fedsdr.summaries.summary import Summary
 
 Index = NDArray[np.intp]
@@ -189,14 +194,50 @@ class FunctionRegression:
             Parts of the variances of the responses; 0 for the given variables, and for
             those that are a combination of them.
         """
-        across, own = self.sigma[:, variables], self.sigma.diagonal()
+        across = self.sigma[:, variables]
         shared = solved_with(across[variables], across.T).T
+        return self._rises(variables, shared, across)
+
+    def _rises(self, variables: Index, shared: Matrix, across: Matrix) -> Matrix:
+        """See `rises`, from coefficients of all variables on the given ones."""
+        own = self.sigma.diagonal()
         left = self.products - shared @ self.products[variables]
-        room = own - (shared * across).sum(axis=1)
+        room = own - np.einsum("js,js->j", shared, across)
         usable = room > 1e-6 * own
         usable[variables] = False
         room = np.where(usable, room, np.inf)[:, None]
         return np.asarray(left**2 / (room * self.variances))
+
+    def changes(self, variables: Index) -> tuple[Vector, Matrix, Matrix]:
+        """Compute shares, and what one variable less or more changes, with one factor.
+
+        Parameters
+        ----------
+        variables : ndarray of int
+            Indices of s variables.
+
+        Returns
+        -------
+        shares : ndarray of shape (K,)
+            See `shares`.
+        drops : ndarray of shape (s, K)
+            See `drops`.
+        rises : ndarray of shape (d, K)
+            See `rises`.
+        """
+        across, wanted = self.sigma[:, variables], self.products[variables]
+        factor = factorised(across[variables])
+        if factor is None:
+            return self.shares(variables), self.drops(variables), self.rises(variables)
+        s, k = wanted.shape
+        solved = np.concatenate([np.eye(s), wanted.T, across])
+        solve_in_rows(factor, solved)
+        inverse, slopes, shared = solved[:s], solved[s : s + k].T, solved[s + k :]
+        shares = (wanted * slopes).sum(axis=0) / self.variances
+        shares = np.minimum(np.maximum(shares, 0.0), MOST_SHARE)
+        self.known[variables.tobytes()] = shares
+        drops = slopes**2 / (inverse.diagonal()[:, None] * self.variances)
+        return shares, drops, self._rises(variables, shared, across)
 
     def shares(self, variables: Index) -> Vector:
         """Compute the shares of the responses that some variables explain together.
@@ -339,8 +380,8 @@ def improve_singly(
     """
     score = regression.score(variables, charge)
     for _ in range(MOST_CHANGES):
-        shares, size = regression.shares(variables), variables.size
-        drops = regression.drops(variables)
+        size = variables.size
+        shares, drops, rises = regression.changes(variables)
         weakest = int((drops / (1 - shares)).sum(axis=1).argmin())
         without = shares - drops[weakest]
         found = np.inf, variables
@@ -348,7 +389,6 @@ def improve_singly(
             changed = (size - 1) * charge - regression.gain_of(without)
             found = changed, np.delete(variables, weakest)
         if size < most:
-            rises = regression.rises(variables)
             strongest = int((rises / (1 - shares)).sum(axis=1).argmax())
             changed = (size + 1) * charge - regression.gain_of(
                 shares + rises[strongest]

@@ -8,13 +8,13 @@ than all else. Variables are added and dropped one at a time by the score of
 import numpy as np
 from scipy.special import chdtri
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Vector
 from fedsdr.selection.function_regression import (
     Index,
     improve_singly,
     regression_on,
 )
-from fedsdr.selection.second_selection import beside_directions, shows_direction
+from fedsdr.selection.second_selection import shows_direction, signal_beside
 from fedsdr.summaries.summary import Summary
 
 # Probability that a noise variable may matter.
@@ -44,9 +44,9 @@ def select_quickly(total: Summary, limit: int) -> tuple[Index, int]:
     n_directions : int
         Dimension, at least 1.
     """
-    support, k = _improved(total, _strongest(total, total.kernel), 1), 1
+    support, k = _improved(total, _strongest(total, np.diag(total.between)), 1), 1
     while k < limit:
-        left = _strongest(total, beside_directions(total, support, k)[1])
+        left = _strongest(total, signal_beside(total, support, k))
         wider = _improved(total, np.union1d(support, left), k + 1)
         wider = np.union1d(support, wider)
         if wider.size <= k or not shows_direction(total, support, wider, k + 1):
@@ -88,27 +88,31 @@ def further_variables(
     regression = regression_on(total, support, n_directions)
     if regression is None:
         return np.sort(support)
-    weights = 1.0 / np.maximum(np.diag(regression.sigma), 1e-300)
+    roots = 1.0 / np.sqrt(np.maximum(np.diag(regression.sigma), 1e-300))
+    shared = regression.sigma * roots
     least = chdtri(n_directions, MAY_MATTER) / regression.n_rows
-    taken = np.zeros(weights.size, dtype=bool)
+    taken = np.zeros(roots.size, dtype=bool)
     taken[support] = True
-    left, room = regression.products.T.copy(), most - support.size
+    # One row a direction, each an array of its own: few numbers take no time.
+    left, room = [row * roots for row in regression.products.T], most - support.size
     for _ in range(MOST_STEPS):
-        gains = np.einsum("kj,kj->j", left, left) * weights
-        best = int(gains.argmax())
+        gains = left[0] * left[0]
+        for row in left[1:]:
+            gains += row * row
+        best = gains.argmax()
         if gains[best] < least or not (taken[best] or room > 0):
             break
         if not taken[best]:
             taken[best] = True
             room -= 1
-        step = (FRACTION * weights[best]) * left[:, best]
-        left -= np.multiply.outer(step, regression.sigma[best])
+        for row in left:
+            row -= (FRACTION * roots[best] * row[best]) * shared[best]
     return np.flatnonzero(taken)
 
 
-def _strongest(total: Summary, kernel: Matrix) -> Index:
-    """Return the variables that move most with y."""
-    strengths = np.diag(kernel) / np.maximum(np.diag(total.sigma), 1e-300)
+def _strongest(total: Summary, moved: Vector) -> Index:
+    """Return the variables that move most with y, for their variance."""
+    strengths = moved / np.maximum(np.diag(total.scatter), 1e-300)
     return np.sort(np.argsort(-strengths, kind="stable")[:N_FIRST])
 
 

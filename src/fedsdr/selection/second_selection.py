@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import chdtri
 
-from fedsdr.arrays import Matrix
+from fedsdr.arrays import Matrix, Vector
 from fedsdr.estimation.direction_test import judge, needed_evidence
 from fedsdr.estimation.directions import leading_directions
 from fedsdr.selection.function_regression import (
@@ -207,10 +207,7 @@ def beside_directions(
     signal : ndarray of shape (n_features, n_features)
         What is left of :math:`T - \varphi \Sigma`.
     """
-    part = total.subset(support)
-    basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
-    directions = np.zeros((total.n_features, basis.shape[1]))
-    directions[support] = basis
+    directions = _directions_on(total, support, n_directions)
     across = total.sigma @ directions
 
     def without(matrix: Matrix) -> Matrix:
@@ -219,6 +216,44 @@ def beside_directions(
 
     kernel = without(total.kernel)
     return kernel, kernel - total.noise_floor * without(total.sigma)
+
+
+def signal_beside(total: Summary, support: Index, n_directions: int) -> Vector:
+    """Return the diagonal of the signal that `beside_directions` leaves, in sums.
+
+    Parameters
+    ----------
+    total : Summary
+        Sums over all sites, columns on a common scale.
+    support : ndarray of int
+        Indices of the variables.
+    n_directions : int
+        Number of directions.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Number of rows times the diagonal.
+    """
+    directions = _directions_on(total, support, n_directions)[support]
+    across = total.scatter[:, support] @ directions / total.n_rows
+
+    def left(matrix: Matrix) -> Vector:
+        moved = matrix[:, support] @ directions
+        inside = across @ (directions.T @ moved[support])
+        twice = np.einsum("jk,jk->j", across, inside - 2.0 * moved)
+        return np.asarray(np.diag(matrix) + twice)
+
+    return left(total.between) - total.noise_floor * left(total.scatter)
+
+
+def _directions_on(total: Summary, support: Index, n_directions: int) -> Matrix:
+    """Return the directions that some variables show by themselves."""
+    part = total.subset(support)
+    basis = leading_directions(part.sigma, part.kernel, n_directions)[0]
+    directions = np.zeros((total.n_features, basis.shape[1]))
+    directions[support] = basis
+    return directions
 
 
 def _propose(total: Summary, support: Index, n_directions: int) -> Index | None:
