@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import eigh
 from tests.selection.pooled import pooled, site_summaries
 
+from fedsdr.estimation import directions as directions_module
 from fedsdr.estimation import leading_directions, orthonormal, refit_directions
 from fedsdr.estimation.directions import (
     ADDITIONS,
@@ -27,6 +28,23 @@ def test_leading_directions_solve_the_generalised_problem(rng) -> None:
         vectors.T @ summary.sigma @ vectors, np.eye(3), atol=1e-10
     )
     assert subspace_distance(vectors, axes[:, ::-1][:, :3]) < 1e-8
+
+
+def test_nearly_singular_covariances_have_the_same_directions(rng, monkeypatch) -> None:
+    X = rng.normal(size=(200, 5)) @ rng.normal(size=(5, 5))
+    summary = summarize(X, X[:, 0] + rng.normal(size=200))
+    found = leading_directions(summary.sigma, summary.kernel, 3)
+    monkeypatch.setattr(directions_module, "WELL_APART", 0.0)
+    vectors, values = leading_directions(summary.sigma, summary.kernel, 3)
+    np.testing.assert_allclose(found[1], values, atol=1e-10)
+    turns = np.sign((found[0] * vectors).sum(axis=0))
+    np.testing.assert_allclose(found[0], vectors * turns, atol=1e-8)
+
+
+def test_a_covariance_of_zeros_has_no_directions() -> None:
+    vectors, values = leading_directions(np.zeros((3, 3)), np.eye(3), 2)
+    assert vectors.shape == (3, 0)
+    assert not values.size
 
 
 def test_duplicated_columns_share_their_coefficient(rng) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dsygvd
 from scipy.special import chdtri
 
 from fedsdr.arrays import Matrix, Vector
@@ -18,6 +19,8 @@ from fedsdr.summaries.summary import Summary
 # Generalised eigenvectors are computed on eigenvectors of sigma whose eigenvalue,
 # relative to the largest one, exceeds this: duplicated columns share their coefficient.
 RANGE = 1e-10
+# Largest variance times the trace of the inverse, up to which sigma is factorised.
+WELL_APART = 1e6
 # Powers of ten by which rows of unit columns may differ, and projections of a column.
 MOST_APART = 150
 MOST_PASSES = 60
@@ -189,6 +192,10 @@ def leading_directions(
     eigenvalues : ndarray of shape (rank,)
         All eigenvalues, descending.
     """
+    eigenvalues, axes, failed = dsygvd(kernel, sigma)
+    # The squares add up to the trace of the inverse of sigma.
+    if not failed and np.vdot(axes, axes) * sigma.diagonal().max() < WELL_APART:
+        return axes[:, ::-1][:, :n_directions], eigenvalues[::-1]
     values, vectors = np.linalg.eigh(sigma)
     kept = values > RANGE * max(values[-1], 0.0)
     whitener = vectors[:, kept] / np.sqrt(values[kept])
