@@ -92,13 +92,15 @@ class _KnownFunctions(ResponseFunctions):
         self._ranks, self.response = ranks, response
         self.polynomials, self._table = known[sizes.tobytes()]
 
-    def at(self, place: slice) -> tuple[slice, Matrix]:
+    def at(self, place: slice, out: Matrix | None = None) -> tuple[slice, Matrix]:
         """Evaluate the functions in a block of rows, see `RowFunctions`.
 
         Parameters
         ----------
         place : slice
             Numbers of the rows, among those of the half.
+        out : ndarray of shape (n_functions, n_block), optional
+            Memory that the values are written to.
 
         Returns
         -------
@@ -108,9 +110,13 @@ class _KnownFunctions(ResponseFunctions):
             Their values.
         """
         if self._table is None:
-            return super().at(place)
-        smooth = np.take(self._table, self._ranks[place], axis=1)
-        return slice(None), np.vstack([smooth, self.response[place]])
+            return super().at(place, out)
+        ranks = self._ranks[place]
+        values = np.empty((self.n_functions, len(ranks))) if out is None else out
+        # Ranks are below the number of values; only "raise" would make a copy.
+        np.take(self._table, ranks, axis=1, out=values[:-1], mode="clip")
+        values[-1] = self.response[place]
+        return slice(None), values
 
 
 def _functions_of(
