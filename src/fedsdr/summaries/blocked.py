@@ -18,7 +18,7 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
 from fedsdr.summaries.column_spread import OFFSET
-from fedsdr.summaries.dense_blocks import is_sparse, row_block
+from fedsdr.summaries.dense_blocks import Values, is_sparse, row_block
 from fedsdr.summaries.row_functions import FunctionSums, RowFunctions
 
 #: Rows of a block, and bytes that it may take.
@@ -278,7 +278,7 @@ def _sum_lane(
         for own in blocks:
             rows = row_block(X, own)
             if not as_they_are:
-                rows = np.subtract(rows, mean, out=buffer[: own.stop - own.start])
+                rows = _centred(rows, mean, buffer[: own.stop - own.start])
             if squares:
                 # numpy forms A'A with a symmetric BLAS routine: symmetric to the last
                 # bit.
@@ -286,6 +286,17 @@ def _sum_lane(
             found.add(own, rows)
     n_rows = blocks[-1].stop - blocks[0].start
     return CentredSums(n_rows, found.total, scatter, found.products, found.levels)
+
+
+def _centred(rows: Values, mean: Vector, out: Matrix) -> Matrix:
+    """Write rows about a mean, in float64."""
+    if rows.dtype == np.float64:
+        return np.subtract(rows, mean, out=out)
+    # Subtracting numbers of two types at once takes twice as long.
+    out[:] = rows
+    if mean.any():
+        out -= mean
+    return out
 
 
 def _order(X: Any) -> Literal["C", "F"]:
