@@ -72,7 +72,8 @@ class FunctionSums:
     ) -> None:
         heights = [0 if one.sparse else one.n_functions for one in functions]
         ends = np.cumsum([1, *heights])
-        self._values = np.ones((ends[-1], size))
+        self._values = np.empty((ends[-1], size))
+        self._values[0] = 1.0
         # By column: BLAS is slower by row if their number is not a multiple of four.
         self._sums = np.zeros((n_features, ends[-1]))
         self._product = np.empty_like(self._sums)
