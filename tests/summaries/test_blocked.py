@@ -72,8 +72,9 @@ def test_threads_change_no_digit(kernel, rng, monkeypatch) -> None:
         assert (one.between == found[0].between).all()
 
 
-def test_single_precision_is_summed_in_double(rng, two_threads) -> None:
-    X = (1000.0 + rng.normal(size=(300, 3))).astype(np.float32)
+@pytest.mark.parametrize("mean", [0.0, 1000.0])
+def test_single_precision_is_summed_in_double(mean, rng, two_threads) -> None:
+    X = (mean + rng.normal(size=(300, 3))).astype(np.float32)
     y = rng.normal(size=300)
     for kernel in KERNELS:
         single = summarize(X, y, kernel=kernel, response="ordered")

@@ -65,8 +65,8 @@ class RowReader:
         y : ndarray of shape (n_rows,)
             Its responses, see `to_response`.
         """
-        columns, read = list(self.columns), getattr(self.source, "number_batches", None)
-        batches = None if read is None else read(columns, self.target, self.size)
+        columns = list(self.columns)
+        batches = self._numbers(columns)
         if batches is None:
             yield from read_rows(self.source, columns, self.target, self.size)
             return
@@ -77,8 +77,16 @@ class RowReader:
             yield X, self._response_of(response)
 
     def _responses(self) -> Iterator[NDArray[Any]]:
-        for batch in self.source.batches([self.target], self.size):
-            yield self._response_of(batch[self.target])
+        # Without a data frame of one column, which takes longer to make than to read.
+        batches = self._numbers([])
+        assert batches is not None
+        for _, response in batches:
+            yield self._response_of(response)
+
+    def _numbers(self, columns: Sequence[str]) -> Iterator[tuple[Matrix, Any]] | None:
+        """Read columns as a matrix, where the source can do so."""
+        read = getattr(self.source, "number_batches", None)
+        return None if read is None else read(columns, self.target, self.size)
 
     def _response_of(self, column: Any) -> NDArray[Any]:
         try:

@@ -250,12 +250,12 @@ def add_partitions(
         for place in read.places
     ]
     found = read.map(_moments, arguments)
-    for place, (own, mean, products) in zip(read.places, found, strict=True):
+    for place, (own, mean, sums) in zip(read.places, found, strict=True):
         for total, part in zip(moments, own, strict=True):
             total.merge(part)
-        for (kept, kernel), product in zip(kernels, products, strict=True):
+        for (kept, kernel), *pair in zip(kernels, *sums, strict=True):
             kernel.begin(None if kept is None else kept[place])
-            kernel.finish(place.stop - place.start, mean, product)
+            kernel.finish(place.stop - place.start, mean, *pair)
 
 
 def split_partitions(
@@ -380,10 +380,13 @@ def _squares(X: Matrix, origin: Vector, rest: Vector) -> Vector:
 class _Values:
     """Functions of y whose values in the rows of a partition are known."""
 
+    sparse = False
+
     def __init__(self, values: Matrix) -> None:
         self.values, self.n_functions = values, len(values)
 
-    def at(self, place: slice) -> tuple[slice, Matrix]:
+    def at(self, place: slice, out: Matrix | None = None) -> tuple[slice, Matrix]:
+        del out
         return slice(None), self.values[:, place]
 
 
@@ -393,10 +396,10 @@ def _moments(
     n_cells: int,
     origin: Vector,
     values: Sequence[Matrix],
-) -> tuple[list[RowMoments], Vector, list[Matrix]]:
+) -> tuple[list[RowMoments], Vector, tuple[list[Matrix], list[Vector]]]:
     """Sum the rows of a partition, by cell, and with functions of y."""
     moments = [RowMoments(X.shape[1]) for _ in range(n_cells)]
-    mean, products = add_to_cells(
+    mean, sums = add_to_cells(
         moments, cell, X, origin, [_Values(own) for own in values]
     )
-    return moments, mean, products
+    return moments, mean, (sums.products, sums.levels)

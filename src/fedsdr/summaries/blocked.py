@@ -10,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeVar
+from operator import add
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
 from fedsdr.summaries.column_spread import OFFSET
-from fedsdr.summaries.dense_blocks import is_sparse, row_block
+from fedsdr.summaries.dense_blocks import Values, is_sparse, row_block
+from fedsdr.summaries.row_functions import FunctionSums, RowFunctions
 
 #: Rows of a block, and bytes that it may take.
 MOST_ROWS, FEWEST_ROWS = 4096, 256
@@ -35,30 +37,6 @@ MANY = 1 << 18
 Found = TypeVar("Found")
 
 
-class RowFunctions(Protocol):
-    """Functions of the rows, such as polynomials of the rank of y."""
-
-    @property
-    def n_functions(self) -> int:
-        """Number of functions."""
-
-    def at(self, place: slice) -> tuple[Any, Any]:
-        """Evaluate the functions in a block of rows.
-
-        Parameters
-        ----------
-        place : slice
-            Numbers of the rows.
-
-        Returns
-        -------
-        which : slice or ndarray of int
-            Functions that are not zero in all of these rows.
-        values : ndarray or sparse array of shape (n_which, n_block)
-            Their values.
-        """
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CentredSums:
     r"""Sums over rows about a given mean; those of other rows can be added.
@@ -74,6 +52,8 @@ class CentredSums:
         was not asked for.
     products : list of ndarray of shape (n_functions, n_features)
         Sum of the products of the rows with each of the `RowFunctions`.
+    levels : list of ndarray of shape (n_functions,)
+        Sum of the values of each of the `RowFunctions`; empty where they are sparse.
 
     Notes
     -----
@@ -86,14 +66,15 @@ class CentredSums:
     total: Vector
     squares: Matrix
     products: list[Matrix]
+    levels: list[Vector]
 
     def __add__(self, other: "CentredSums") -> "CentredSums":
-        both = zip(self.products, other.products, strict=True)
         return CentredSums(
             self.n_rows + other.n_rows,
             self.total + other.total,
             self.squares + other.squares,
-            [mine + theirs for mine, theirs in both],
+            list(map(add, self.products, other.products)),
+            list(map(add, self.levels, other.levels)),
         )
 
     @property
@@ -158,13 +139,13 @@ def column_means(X: Any) -> Vector:
         error hardly grows with the number of rows.
     """
 
-    def add(blocks: Sequence[slice]) -> Vector:
+    def total(blocks: Sequence[slice]) -> Vector:
         with np.errstate(invalid="ignore", over="ignore"):
             sums = [row_block(X, own).sum(axis=0, dtype=np.float64) for own in blocks]
             return np.asarray(np.sum(sums, axis=0))
 
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.sum(list(in_lanes(X, add)), axis=0)) / X.shape[0]
+        return np.asarray(np.sum(list(in_lanes(X, total)), axis=0)) / X.shape[0]
 
 
 def near_means(X: Any) -> Vector:
@@ -245,7 +226,7 @@ def sum_rows(
 
 
 def in_lanes(
-    X: Any, add: Callable[[Sequence[slice]], Found], lanes: int = LANES
+    X: Any, summed: Callable[[Sequence[slice]], Found], lanes: int = LANES
 ) -> Iterator[Found]:
     """Divide the blocks of rows among lanes, and run these in threads if it pays.
 
@@ -253,7 +234,7 @@ def in_lanes(
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_features)
         Rows.
-    add : callable
+    summed : callable
         From the blocks of a lane, at least one, to its sums.
     lanes : int, default=8
         Number of lanes, at most.
@@ -271,10 +252,10 @@ def in_lanes(
         1 if len(tasks) == 1 or X.shape[0] * X.shape[1] < MANY else allowed_threads()
     )
     if threads == 1:
-        yield from map(add, tasks)
+        yield from map(summed, tasks)
     else:
         with single_threaded_blas(), ThreadPoolExecutor(min(threads, lanes)) as pool:
-            yield from pool.map(add, tasks)
+            yield from pool.map(summed, tasks)
 
 
 def _sum_lane(
@@ -289,25 +270,33 @@ def _sum_lane(
     n_features, size = X.shape[1], blocks[0].stop - blocks[0].start
     as_they_are = X.dtype == np.float64 and not mean.any()
     buffer = np.empty((0 if as_they_are else size, n_features), order=_order(X))
-    total = np.zeros(n_features)
     scatter = np.zeros((n_features, n_features if squares else 0))
-    found = [np.zeros((one.n_functions, n_features)) for one in functions]
+    product = np.empty_like(scatter)
+    found = FunctionSums(functions, n_features, size)
     # A value that is not finite shows in the total.
     with np.errstate(invalid="ignore"):
         for own in blocks:
             rows = row_block(X, own)
             if not as_they_are:
-                rows = np.subtract(rows, mean, out=buffer[: own.stop - own.start])
+                rows = _centred(rows, mean, buffer[: own.stop - own.start])
             if squares:
                 # numpy forms A'A with a symmetric BLAS routine: symmetric to the last
                 # bit.
-                scatter += rows.T @ rows
-            # A product with ones takes half as long as numpy's sum.
-            total += np.ones(len(rows)) @ rows
-            for one, sums in zip(functions, found, strict=True):
-                which, values = one.at(own)
-                sums[which] += values @ rows
-    return CentredSums(blocks[-1].stop - blocks[0].start, total, scatter, found)
+                scatter += np.matmul(rows.T, rows, out=product)
+            found.add(own, rows)
+    n_rows = blocks[-1].stop - blocks[0].start
+    return CentredSums(n_rows, found.total, scatter, found.products, found.levels)
+
+
+def _centred(rows: Values, mean: Vector, out: Matrix) -> Matrix:
+    """Write rows about a mean, in float64."""
+    if rows.dtype == np.float64:
+        return np.subtract(rows, mean, out=out)
+    # Subtracting numbers of two types at once takes twice as long.
+    out[:] = rows
+    if mean.any():
+        out -= mean
+    return out
 
 
 def _order(X: Any) -> Literal["C", "F"]:

@@ -94,18 +94,25 @@ class GroupIndicators:
         self._labels = labels
         self.counts = np.bincount(labels)
 
+    #: Whether most values are zero, see `RowFunctions`.
+    sparse = True
+
     @property
     def n_functions(self) -> int:
         """One indicator per group."""
         return len(self.counts)
 
-    def at(self, place: slice) -> tuple[NDArray[np.integer], csr_array]:
+    def at(
+        self, place: slice, out: Matrix | None = None
+    ) -> tuple[NDArray[np.integer], csr_array]:
         """Evaluate the indicators in a block of rows, see `RowFunctions`.
 
         Parameters
         ----------
         place : slice
             Numbers of the rows.
+        out : None
+            Not used: the values are sparse.
 
         Returns
         -------
@@ -114,6 +121,7 @@ class GroupIndicators:
         values : sparse array of shape (n_which, n_block)
             Their indicators.
         """
+        del out
         return group_members(self._labels[place])
 
 

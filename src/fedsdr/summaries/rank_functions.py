@@ -200,6 +200,24 @@ def rank_polynomials(sizes: Ranks, *, chunk: int = CHUNK) -> RankPolynomials:
     return RankPolynomials(sizes, chunk=chunk)
 
 
+def sizes_of_ties(ranks: Ranks) -> Ranks:
+    """Count the rows with each rank.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_rows,), int
+        Dense rank of each row's response.
+
+    Returns
+    -------
+    ndarray of shape (n_ranks,), int
+        Number of rows with each rank; without ties ones that take no memory.
+    """
+    if int(ranks.max()) == len(ranks) - 1:
+        return np.broadcast_to(np.int64(1), len(ranks))
+    return np.bincount(ranks)
+
+
 @lru_cache(maxsize=16)
 def _untied(n_rows: int) -> RankPolynomials:
     return RankPolynomials(np.ones(n_rows, dtype=np.int64))
@@ -223,20 +241,25 @@ class ResponseFunctions:
     ) -> None:
         self._ranks, self.response = ranks, response
         chunk = len(ranks) if chunk is None else chunk
-        self.polynomials = rank_polynomials(np.bincount(ranks), chunk=chunk)
+        self.polynomials = rank_polynomials(sizes_of_ties(ranks), chunk=chunk)
+
+    #: Whether most values are zero, see `RowFunctions`.
+    sparse = False
 
     @property
     def n_functions(self) -> int:
         """The polynomials, and the response as the last one."""
         return self.polynomials.degree + 1
 
-    def at(self, place: slice) -> tuple[slice, Matrix]:
+    def at(self, place: slice, out: Matrix | None = None) -> tuple[slice, Matrix]:
         """Evaluate the functions in a block of rows, see `RowFunctions`.
 
         Parameters
         ----------
         place : slice
             Numbers of the rows.
+        out : ndarray of shape (n_functions, n_block), optional
+            Memory that the values are written to.
 
         Returns
         -------
@@ -246,7 +269,7 @@ class ResponseFunctions:
             Their values.
         """
         ranks = self._ranks[place]
-        values = np.empty((self.n_functions, len(ranks)))
+        values = np.empty((self.n_functions, len(ranks))) if out is None else out
         self.polynomials.at(ranks, out=values[:-1])
         values[-1] = self.response[place]
         return slice(None), values
@@ -300,13 +323,17 @@ def pulled_in(values: Vector) -> Vector:
 
 def _reach(values: Vector) -> tuple[float, float]:
     """Return the median, and how far from it a value may be."""
-    middle = _median(values)
-    return middle, FARTHEST * 1.4826 * _median(np.abs(values - middle))
+    middle = _median(values.copy())
+    distances = values - middle
+    return middle, FARTHEST * 1.4826 * _median(np.abs(distances, out=distances))
 
 
 def _median(values: Vector) -> float:
-    """Compute the median of finite numbers, several times faster than numpy's own."""
+    """Compute the median of finite numbers, several times faster than numpy's own.
+
+    The numbers change their places.
+    """
     half = len(values) // 2
-    parted = np.partition(values, half)
-    upper = float(parted[half])
-    return upper if len(values) % 2 else (float(parted[:half].max()) + upper) / 2
+    values.partition(half)
+    upper = float(values[half])
+    return upper if len(values) % 2 else (float(values[:half].max()) + upper) / 2

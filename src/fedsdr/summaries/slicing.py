@@ -22,7 +22,12 @@ from fedsdr.exceptions import (
     warn_user,
 )
 from fedsdr.summaries.inputs import check_target
-from fedsdr.summaries.rank_functions import RankPolynomials, rank_polynomials
+from fedsdr.summaries.rank_functions import (
+    CHUNK,
+    RankPolynomials,
+    rank_polynomials,
+    sizes_of_ties,
+)
 
 Response = Literal["auto", "ordered", "classes"]
 
@@ -298,6 +303,10 @@ def dense_ranks(y: NDArray[Any]) -> NDArray[np.intp]:
     ndarray of shape (n_rows,), int
         Index of each row's value among the sorted distinct values.
     """
+    if y.dtype.kind == "f" and y.size:
+        order = np.argsort(y)
+        if not np.isnan(y[order[-1]]):
+            return _ranks_in_order(y, order)
     try:
         return np.unique(y, return_inverse=True)[1]
     except TypeError as error:
@@ -305,6 +314,24 @@ def dense_ranks(y: NDArray[Any]) -> NDArray[np.intp]:
             "y mixes values that have no common order, such as text and numbers: "
             "use one type for all classes"
         ) from error
+
+
+def _ranks_in_order(
+    y: NDArray[np.floating[Any]], order: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Rank numbers of which the order is known, in half the time of numpy's unique."""
+    ranks = np.empty(len(y), dtype=np.intp)
+    rank, last = -1, np.nan
+    # In pieces, since new memory for all rows takes as long as the comparisons.
+    for start in range(0, len(y), CHUNK):
+        own = order[start : start + CHUNK]
+        values = y[own]
+        steps = np.empty(len(own), dtype=np.intp)
+        steps[0] = rank + int(values[0] != last)
+        np.not_equal(values[1:], values[:-1], out=steps[1:])
+        ranks[own] = np.cumsum(steps, out=steps)
+        rank, last = int(steps[-1]), values[-1]
+    return ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +361,7 @@ class Weights:
     @cached_property
     def polynomials(self) -> RankPolynomials:
         """Polynomials of the rank, which several sums of a fit need."""
-        return rank_polynomials(np.bincount(self.ranks))
+        return rank_polynomials(sizes_of_ties(self.ranks))
 
     def polynomials_at(self, rows: slice) -> Matrix:
         """Evaluate the polynomials in some rows; of few rows, once for all sums.
@@ -410,13 +437,13 @@ def weigh(
 
 def _degeneracy(ranks: NDArray[np.intp], *, discrete: bool) -> str | None:
     """Return why no kernel can be computed, or None if one can be computed."""
-    counts = np.bincount(ranks)
     if len(ranks) < MIN_ROWS:
         return f"has {len(ranks)} row(s), too few for two slices"
-    if len(counts) == 1:
+    highest = int(ranks.max())
+    if highest == 0:
         return "has one class only" if discrete else "has a constant y"
-    if discrete and counts.max() == 1:
-        return f"has {len(counts)} classes in {len(ranks)} rows, one row each"
+    if discrete and highest == len(ranks) - 1:
+        return f"has {len(ranks)} classes in {len(ranks)} rows, one row each"
     return None
 
 

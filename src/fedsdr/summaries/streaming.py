@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.summaries.blocked import (
-    RowFunctions,
+    CentredSums,
     column_means,
     near_means,
     sum_rows,
@@ -27,6 +27,7 @@ from fedsdr.summaries.rank_functions import (
     ResponseFunctions,
     plain_response,
 )
+from fedsdr.summaries.row_functions import RowFunctions
 from fedsdr.summaries.slicing import Weights
 from fedsdr.summaries.stream import Stream, require_finite
 from fedsdr.summaries.summary import Summary
@@ -80,7 +81,7 @@ class RowMoments:
 
     def add(
         self, rows: Matrix, origin: Vector, functions: Sequence[RowFunctions] = ()
-    ) -> tuple[Vector, list[Matrix]]:
+    ) -> tuple[Vector, CentredSums]:
         """Add rows.
 
         Parameters
@@ -96,15 +97,15 @@ class RowMoments:
         -------
         mean : ndarray of shape (n_features,)
             Row that these rows were centred on, minus the origin.
-        products : list of ndarray
-            Products of the functions with rows about that row.
+        sums : CentredSums
+            Sums of the rows about that row, and with the functions.
         """
         centre = near_means(rows)
         sums = reduce(add, sum_rows(rows, centre, functions))
         # The difference of two numbers of one size has no rounding error to speak of.
         step = centre - origin
         self._merge(len(rows), step + sums.rest, sums.scatter)
-        return step, sums.products
+        return step, sums
 
     def merge(self, other: "RowMoments") -> None:
         """Add the rows of other moments.
@@ -131,6 +132,9 @@ class RowMoments:
 class _Smooth:
     """Products of smooth functions, and of y itself, with the rows of a part."""
 
+    #: Whether most values are zero, see `RowFunctions`.
+    sparse = False
+
     def __init__(
         self, ranks: NDArray[np.integer], y: NDArray[Any], n_features: int
     ) -> None:
@@ -149,11 +153,11 @@ class _Smooth:
         """Begin a batch, of which some rows belong to the part."""
         self._kept = kept
 
-    def at(self, place: slice) -> tuple[slice, Matrix]:
+    def at(self, place: slice, out: Matrix | None = None) -> tuple[slice, Matrix]:
         """Evaluate in a block of the batch; in rows of other parts they are zero."""
         if self._kept is None:
             own = slice(self._seen + place.start, self._seen + place.stop)
-            return self._functions.at(own)
+            return self._functions.at(own, out)
         kept = self._kept[place]
         start = self._seen + int(self._kept[: place.start].sum())
         values = np.zeros((self.n_functions, len(kept)))
@@ -171,11 +175,10 @@ class _Smooth:
         values[:, own] = self._functions.at(slice(start, start + int(own.sum())))[1]
         return values
 
-    def finish(self, n_rows: int, mean: Vector, sums: Matrix) -> None:
-        """Finish a batch: add its sums, of rows about a mean."""
-        totals = self.at(slice(0, n_rows))[1].sum(axis=1)
-        self._product += sums + np.outer(totals, mean)
-        self._totals += totals
+    def finish(self, n_rows: int, mean: Vector, sums: Matrix, levels: Vector) -> None:
+        """Finish a batch: add its sums, of rows about a mean, and of the values."""
+        self._product += sums + np.outer(levels, mean)
+        self._totals += levels
         self._seen += n_rows if self._kept is None else int(self._kept.sum())
 
     def summary(self, moments: RowMoments, scatter: Matrix) -> Summary:
@@ -229,8 +232,8 @@ def add_batches(
             mean, sums = add_to_cells(moments, cell[place], rows, origin, functions)
         for one in moments:
             require_finite(one.mean)
-        for kernel, product in zip(functions, sums, strict=True):
-            kernel.finish(len(rows), mean, product)
+        for kernel, *own in zip(functions, sums.products, sums.levels, strict=True):
+            kernel.finish(len(rows), mean, *own)
 
 
 def summarize_parts(
@@ -310,7 +313,7 @@ def add_to_cells(
     rows: Matrix,
     origin: Vector,
     functions: Sequence[RowFunctions],
-) -> tuple[Vector, list[Matrix]]:
+) -> tuple[Vector, CentredSums]:
     """Add a batch to the moments of its cells.
 
     Parameters
@@ -330,8 +333,8 @@ def add_to_cells(
     -------
     mean : ndarray of shape (n_features,)
         Row that the rows were centred on, minus the origin.
-    products : list of ndarray
-        Products of the functions with rows about that row.
+    sums : CentredSums
+        Sums of the rows about that row with the functions.
     """
     if len(moments) == 1:
         return moments[0].add(rows, origin, functions)
@@ -341,7 +344,7 @@ def add_to_cells(
             own.add(rows[inside], origin)
     centre = column_means(rows)
     parts = sum_rows(rows, centre, functions, squares=False)
-    return centre - origin, reduce(add, parts).products
+    return centre - origin, reduce(add, parts)
 
 
 def _responses(stream: Stream, part: Part) -> NDArray[Any]:
