@@ -1,30 +1,35 @@
 """Sums of rows and of their products with functions, from blocks of any size."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pytest
 
-from fedsdr.summaries import slicing
+from fedsdr.summaries import blocked, slicing
+from fedsdr.summaries.blocked import sum_rows
 from fedsdr.summaries.kernels import GroupIndicators
 from fedsdr.summaries.rank_functions import (
     ResponseFunctions,
     plain_response,
     sizes_of_ties,
 )
-from fedsdr.summaries.row_functions import FunctionSums
 from fedsdr.summaries.slicing import dense_ranks
 
 
-def test_functions_are_summed_in_their_order_whether_sparse_or_not(rng) -> None:
+def test_functions_are_summed_in_their_order_whether_sparse_or_not(
+    rng, monkeypatch
+) -> None:
+    monkeypatch.setattr(blocked, "block_rows", lambda d: 20)
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     smooth = ResponseFunctions(dense_ranks(y), y)
     groups = GroupIndicators(np.arange(50) % 4)
-    found = FunctionSums([smooth, groups, smooth], 3, 20)
-    for start in (0, 20, 40):
-        place = slice(start, min(start + 20, 50))
-        found.add(place, X[place])
+    functions = [smooth, groups, smooth]
+    found = reduce(add, sum_rows(X, np.zeros(3), functions))
     values = smooth.at(slice(0, 50))[1]
     members = np.arange(4)[:, None] == np.arange(50) % 4
     np.testing.assert_allclose(found.total, X.sum(axis=0))
+    np.testing.assert_allclose(found.squares, X.T @ X)
     for own, expected in zip(found.products, (values, members, values), strict=True):
         np.testing.assert_allclose(own, expected @ X, atol=1e-12)
     assert [one.size for one in found.levels] == [len(values), 0, len(values)]

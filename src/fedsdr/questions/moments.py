@@ -96,7 +96,9 @@ class MomentsOf(Question[MomentSums]):
         """
         rows.warn_if_far(self.settings.powers)
         self.settings.apply(rows, self.terms)
-        summaries, halves = rows.sum_parts(self.terms)
+        found = list(rows.summarize_parts(self.terms))
+        summaries = [one for one in found if isinstance(one, Summary)]
+        halves = found[-1] if isinstance(found[-1], HalfSums) else None
         votes = np.zeros(self.terms.max_votes)
         total = summaries[0]
         if votes.size and total.between.any():

@@ -426,41 +426,38 @@ class MemoryRows(Rows):
         return found
 
     @override
-    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
-        parts, halves = self.sum_parts(terms)
-        yield from parts
-        if halves is not None:
-            yield from halves.summaries()
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary | HalfSums]:
+        yield summarize(**self._kept(terms, strict=terms.strict))
+        if len(terms.parts) > 1:
+            for kept in self._masks(terms):
+                # All rows have been checked; a fold may be too small.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SiteWarning)
+                    found = summarize(**self._kept(terms, kept))
+                yield found
+            yield from self._summarize_halves(terms)
 
-    @override
-    def sum_parts(self, terms: Terms) -> tuple[list[Summary], HalfSums | None]:
-        parts = [summarize(**self._kept(terms, strict=terms.strict))]
-        with warnings.catch_warnings():
-            # All rows together have been checked; a fold may be too small.
-            warnings.simplefilter("ignore", SiteWarning)
-            masks = self._masks(terms)
-            parts += [summarize(**self._kept(terms, kept)) for kept in masks]
-            found = self._sum_halves(terms)
-        if isinstance(found, HalfSums):
-            return parts, found
-        return [*parts, *found], None
-
-    def _sum_halves(self, terms: Terms) -> HalfSums | list[Summary]:
+    def _summarize_halves(self, terms: Terms) -> Iterator[Summary | HalfSums]:
         """Sum halves of the rows, with two classes as numbers in their order."""
         halves = self.halves(terms)
         y, discrete = self.tested_responses(terms)
         kernel, how = terms.kernel, "classes" if discrete else "ordered"
-        weights = [
-            weigh(y[kept], kernel=kernel, discrete=discrete, on_degenerate="zero")
-            for kept in halves
-        ]
-        if halves and all(one.form == "functions" for one in weights):
-            return summarize_halves(by_rows(self.X), y, halves, weights)
-        parts = [
-            {**self._kept(terms, kept), "y": y[kept], "response": how}
-            for kept in halves
-        ]
-        return [summarize(**part) for part in parts]
+        found: list[Summary | HalfSums]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SiteWarning)
+            weights = [
+                weigh(y[kept], kernel=kernel, discrete=discrete, on_degenerate="zero")
+                for kept in halves
+            ]
+            if halves and all(one.form == "functions" for one in weights):
+                found = [summarize_halves(by_rows(self.X), y, halves, weights)]
+            else:
+                parts = [
+                    {**self._kept(terms, kept), "y": y[kept], "response": how}
+                    for kept in halves
+                ]
+                found = [summarize(**part) for part in parts]
+        yield from found
 
     def _kept(
         self, terms: Terms, kept: Mask | None = None, *, strict: bool = False

@@ -366,8 +366,8 @@ class Rows(DealtRows):
         """
 
     @abstractmethod
-    def summarize_parts(self, terms: Terms) -> Iterator[Summary]:
-        """Summarise all rows, and the folds and fitting rows that the terms define.
+    def summarize_parts(self, terms: Terms) -> Iterator[Summary | HalfSums]:
+        """Summarise all rows, and the parts of them that the terms define.
 
         Parameters
         ----------
@@ -376,28 +376,12 @@ class Rows(DealtRows):
 
         Yields
         ------
-        Summary
-            Summaries in the order of `Terms.parts`. All rows together are checked as
-            strictly as the terms demand; a part may be too small for a kernel.
+        Summary or HalfSums
+            Summaries in the order of `Terms.parts`; last, in place of those of all
+            halves, perhaps the sums that they are put together from, which are quicker
+            to add to those of other sites. All rows together are checked as strictly
+            as the terms demand; a part may be too small for a kernel.
         """
-
-    def sum_parts(self, terms: Terms) -> tuple[list[Summary], HalfSums | None]:
-        """Summarise all parts of the rows, the halves perhaps only as sums.
-
-        Parameters
-        ----------
-        terms : Terms
-            Terms that all parties agreed on.
-
-        Returns
-        -------
-        parts : list of Summary
-            As `summarize_parts` yields them, without the halves if these follow.
-        halves : HalfSums or None
-            Sums that are quicker to add to those of other sites than the summaries of
-            halves are.
-        """
-        return list(self.summarize_parts(terms)), None
 
     def tested_responses(self, terms: Terms) -> tuple[NDArray[Any], bool]:
         """Return the responses as tests see them.

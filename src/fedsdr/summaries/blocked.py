@@ -19,7 +19,7 @@ from fedsdr.arrays import Matrix, Vector
 from fedsdr.blas_threads import allowed_threads, single_threaded_blas
 from fedsdr.summaries.column_spread import OFFSET
 from fedsdr.summaries.dense_blocks import Values, is_sparse, row_block
-from fedsdr.summaries.row_functions import FunctionSums, RowFunctions
+from fedsdr.summaries.row_functions import FunctionValues, RowFunctions
 
 #: Rows of a block, and bytes that it may take.
 MOST_ROWS, FEWEST_ROWS = 4096, 256
@@ -272,7 +272,14 @@ def _sum_lane(
     buffer = np.empty((0 if as_they_are else size, n_features), order=_order(X))
     scatter = np.zeros((n_features, n_features if squares else 0))
     product = np.empty_like(scatter)
-    found = FunctionSums(functions, n_features, size)
+    read = FunctionValues(functions, size)
+    # By column: BLAS is slower by row if their number is not a multiple of four.
+    moved = np.zeros((n_features, read.n_values))
+    moving, levels = np.empty_like(moved), np.zeros(read.n_values)
+    products = [
+        np.zeros((one.n_functions, n_features)) if one.sparse else moved[:, own].T
+        for one, own in zip(functions, read.places, strict=True)
+    ]
     # A value that is not finite shows in the total.
     with np.errstate(invalid="ignore"):
         for own in blocks:
@@ -283,9 +290,14 @@ def _sum_lane(
                 # numpy forms A'A with a symmetric BLAS routine: symmetric to the last
                 # bit.
                 scatter += np.matmul(rows.T, rows, out=product)
-            found.add(own, rows)
+            values = read.dense(own)
+            moved += np.matmul(rows.T, values.T, out=moving)
+            levels += values @ values[0]
+            for number, which, found in read.sparse(own):
+                products[number][which] += found @ rows
     n_rows = blocks[-1].stop - blocks[0].start
-    return CentredSums(n_rows, found.total, scatter, found.products, found.levels)
+    own_levels = [levels[own] for own in read.places]
+    return CentredSums(n_rows, moved[:, 0], scatter, products, own_levels)
 
 
 def _centred(rows: Values, mean: Vector, out: Matrix) -> Matrix:

@@ -1,13 +1,12 @@
-"""Products of rows with functions of them, such as polynomials of the rank of y."""
+"""Functions of the rows, such as polynomials of the rank of y, block by block."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from fedsdr.arrays import Matrix, Vector
-from fedsdr.summaries.dense_blocks import Values
+from fedsdr.arrays import Matrix
 
 
 class RowFunctions(Protocol):
@@ -41,81 +40,76 @@ class RowFunctions(Protocol):
         """
 
 
-class FunctionSums:
-    """Sums of rows, and of their products with functions, block by block.
+class FunctionValues:
+    """Values of functions in a block of rows, in memory that every block writes over.
 
     Parameters
     ----------
     functions : sequence of RowFunctions
-        Functions whose products with the rows are summed.
-    n_features : int
-        Number of columns.
+        Functions.
     size : int
         Rows of a block, at most.
 
     Attributes
     ----------
-    products : list of ndarray of shape (n_functions, n_features)
-        Sums of the products of the rows with each of the functions.
-    levels : list of ndarray of shape (n_functions,)
-        Sums of the values of each of the functions; empty where they are sparse.
+    places : list of slice
+        Where the values of each function are; empty where they are sparse.
 
     Notes
     -----
     Functions that are not sparse are written below a row of ones, so that one product
-    of matrices gives the sums of the rows, too; their memory is written over in every
-    block.
+    of matrices gives their products with the rows, and the sums of the rows, too.
     """
 
-    def __init__(
-        self, functions: Sequence[RowFunctions], n_features: int, size: int
-    ) -> None:
+    def __init__(self, functions: Sequence[RowFunctions], size: int) -> None:
+        self._functions = functions
         heights = [0 if one.sparse else one.n_functions for one in functions]
         ends = np.cumsum([1, *heights])
+        self.places = [slice(a, b) for a, b in pairwise(ends)]
         self._values = np.empty((ends[-1], size))
         self._values[0] = 1.0
-        # By column: BLAS is slower by row if their number is not a multiple of four.
-        self._sums = np.zeros((n_features, ends[-1]))
-        self._product = np.empty_like(self._sums)
-        self._sums_of_values = np.zeros(ends[-1])
-        self._dense: list[tuple[RowFunctions, slice]] = []
-        self._sparse: list[tuple[RowFunctions, Matrix]] = []
-        self.products: list[Matrix] = []
-        self.levels: list[Vector] = []
-        for one, (first, last) in zip(functions, pairwise(ends), strict=True):
-            own = slice(first, last)
-            products, levels = self._sums[:, own].T, self._sums_of_values[own]
-            if one.sparse:
-                products = np.zeros((one.n_functions, n_features))
-                self._sparse.append((one, products))
-            else:
-                self._dense.append((one, own))
-            self.products.append(products)
-            self.levels.append(levels)
 
     @property
-    def total(self) -> Vector:
-        """Sum of the rows."""
-        return self._sums[:, 0]
+    def n_values(self) -> int:
+        """Number of ones and values of a row that are not sparse."""
+        return len(self._values)
 
-    def add(self, place: slice, rows: Values) -> None:
-        """Add a block of rows.
+    def dense(self, place: slice) -> Matrix:
+        """Evaluate the functions that are not sparse.
 
         Parameters
         ----------
         place : slice
             Numbers of the rows.
-        rows : ndarray of shape (n_block, n_features)
-            The rows, centred or not.
+
+        Returns
+        -------
+        ndarray of shape (n_values, n_block)
+            A row of ones, and the values.
         """
-        values = self._values[:, : len(rows)]
-        for one, own in self._dense:
+        values = self._values[:, : place.stop - place.start]
+        for one, own in zip(self._functions, self.places, strict=True):
+            if one.sparse:
+                continue
             out = values[own]
             found = one.at(place, out)[1]
             if found is not out:
                 out[:] = found
-        self._sums += np.matmul(rows.T, values.T, out=self._product)
-        self._sums_of_values += values @ values[0]
-        for one, products in self._sparse:
-            which, found = one.at(place)
-            products[which] += found @ rows
+        return values
+
+    def sparse(self, place: slice) -> Iterator[tuple[int, Any, Any]]:
+        """Evaluate the sparse functions.
+
+        Parameters
+        ----------
+        place : slice
+            Numbers of the rows.
+
+        Yields
+        ------
+        tuple of (number, which, values)
+            Number of the functions, and what `RowFunctions.at` returns.
+        """
+        for number, one in enumerate(self._functions):
+            if one.sparse:
+                yield number, *one.at(place)
