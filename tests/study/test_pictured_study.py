@@ -15,8 +15,8 @@ from fedsdr.study.outlook import leaves_site, seen_by_coordinator, statistics
 from fedsdr.summaries.picture_sums import CUTS, N_PICTURE_BINS
 from fedsdr.summaries.safe_bins import FEWEST_ROWS, SafeBins
 
-#: Rows of the first site. With 260, one draw in 60 leaves fewer than ten of some site in
-#: a bin.
+#: Rows of the first site. With 260, one draw in 60 leaves some bin of a site with fewer
+#: than ten.
 N_ROWS = 600
 #: One sum beside the pictures.
 POOLED = {"refit": "pooled"}
