@@ -33,7 +33,7 @@ def frame() -> pd.DataFrame:
 def cluster() -> Iterator[Client]:
     settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
-        LocalCluster(dashboard_address=None, **settings) as nodes,
+        LocalCluster(dashboard_address="127.0.0.1:0", **settings) as nodes,
         Client(nodes) as client,
     ):
         yield client
