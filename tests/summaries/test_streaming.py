@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries import Summary, blocked, summarize
 from fedsdr.summaries.blocked import MOST_ROWS
 from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth, weigh
@@ -271,3 +271,27 @@ def test_a_pass_that_is_left_in_the_middle_does_no_harm(rng) -> None:
         assert stream.n_rows == 20
     next(stream.rows())
     np.testing.assert_array_equal(np.vstack(list(stream.rows())), X)
+
+
+def test_rows_are_read_about_the_mean_of_the_first_ones(rng) -> None:
+    X = rng.normal(size=(MOST_ROWS + 500, 3)) + 50.0
+    X[MOST_ROWS:] += 1e3
+    stream = in_batches(X, X[:, 0] + rng.normal(size=len(X)), len(X))
+    np.testing.assert_allclose(stream.origin, X[:MOST_ROWS].mean(axis=0), rtol=1e-13)
+    ((found, expected),) = both_ways(
+        X, stream.y, len(X), [None], kernel=Smooth(), discrete=False
+    )
+    assert_same(found, expected)
+
+
+def test_parts_of_rows_near_zero_are_summed_as_they_are(rng, monkeypatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("a centred copy")
+
+    monkeypatch.setattr(blocked, "_centred", refused)
+    X = np.asfortranarray(rng.normal(size=(2 * MOST_ROWS, 3)))
+    half = np.arange(len(X)) % 2 == 0
+    for found, expected in both_ways(
+        X, X[:, 0].copy(), len(X), [None, half], kernel=Smooth(), discrete=False
+    ):
+        assert_same(found, expected)

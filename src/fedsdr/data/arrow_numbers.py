@@ -50,7 +50,8 @@ def series_of(batch: pa.RecordBatch | pa.Table, name: str) -> pd.Series:
     """
     column = batch.column(name)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return pd.Series(column.to_numpy(zero_copy_only=False), name=name)
+        values = column.to_numpy(zero_copy_only=False)
+        return pd.Series(values, name=name, copy=False)
     return to_frame(batch.select([name]))[name]
 
 

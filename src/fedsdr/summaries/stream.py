@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.normal_scores import NormalScores, same_scores
-from fedsdr.summaries.blocked import column_means, in_lanes
+from fedsdr.summaries.blocked import first_mean, in_lanes
 from fedsdr.summaries.column_spread import (
     ColumnSpread,
     Powers,
@@ -128,7 +128,7 @@ class Stream:
 
     @property
     def origin(self) -> Matrix:
-        """Row near the mean, the mean of a first batch, that rows are read about."""
+        """Row near the mean, that of the first rows, that rows are read about."""
         return self._scan().origin
 
     @property
@@ -307,7 +307,7 @@ class Stream:
         for X, y in self._filled():
             # A view of one column would keep all columns of its batch in memory.
             responses.append(y.copy())
-            origin = column_means(X) if origin is None else origin
+            origin = first_mean(X) if origin is None else origin
             if look:
                 own = list(in_lanes(X, partial(_largest_of, X)))
                 self._reached = np.maximum(self._reached, np.max(own, axis=0))
