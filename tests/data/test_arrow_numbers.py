@@ -1,4 +1,4 @@
-"""Groups of rows of Parquet files, held or read in batches: the numbers are the same."""
+"""Groups of rows of Parquet files: whether held or not, the numbers are the same."""
 
 from pathlib import Path
 

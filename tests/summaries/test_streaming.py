@@ -203,6 +203,26 @@ def test_rows_that_change_between_passes_are_an_error(change, rng) -> None:
         summarize_parts(stream, [Part(weights)])
 
 
+@pytest.mark.parametrize("read", [slice(None), slice(15), slice(17)])
+def test_responses_read_alone_are_those_of_the_rows(read, rng) -> None:
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    other = y.copy()
+    other[-1] += 1.0 if read == slice(None) else 0.0
+    starts = range(0, 20, 5)
+
+    def rows():
+        own_X, own_y = X[read], other[read]
+        return ((own_X[i : i + 5], own_y[i : i + 5]) for i in starts)
+
+    stream = Stream(rows, lambda: (y[i : i + 5] for i in starts))
+    assert stream.n_rows == 20
+    with pytest.raises(InputError, match="rows changed"):
+        list(stream.centred())
+    longer = Stream(lambda: ((X[i : i + 5], y[i : i + 5]) for i in starts), lambda: [y])
+    assert len(list(longer.centred())) == 4
+    np.testing.assert_array_equal(longer.y, y)
+
+
 def test_no_rows_and_values_that_are_not_finite() -> None:
     with pytest.raises(InputError, match="no rows"):
         _ = Stream(lambda: iter([])).n_rows

@@ -120,7 +120,7 @@ class Stream:
             return self._scan().y
         if self._ahead is None:
             self._require_version()
-            found = [y.copy() for y in self.responses()]
+            found = list(self.responses())
             if not found:
                 raise InputError(_NO_ROWS)
             self._ahead = np.concatenate(found)
@@ -301,12 +301,17 @@ class Stream:
 
     def _first_pass(self, *, look: bool) -> Iterator[Matrix]:
         """Read the rows once, and keep what later passes need to know of them."""
+        known, n_rows = self._ahead, 0
         responses: list[NDArray[Any]] = []
         origin: Matrix | None = None
         self._reached = np.zeros(1)
         for X, y in self._filled():
-            # A view of one column would keep all columns of its batch in memory.
-            responses.append(y.copy())
+            n_rows += len(y)
+            if known is None:
+                # A view of one column would keep all columns of its batch in memory.
+                responses.append(y.copy())
+            elif not np.array_equal(y, known[n_rows - len(y) : n_rows]):
+                raise InputError(_CHANGED)
             origin = first_mean(X) if origin is None else origin
             if look:
                 own = list(in_lanes(X, partial(_largest_of, X)))
@@ -314,9 +319,9 @@ class Stream:
             yield X
         if origin is None:
             raise InputError(_NO_ROWS)
-        found = np.concatenate(responses)
-        if self._ahead is not None and not np.array_equal(found, self._ahead):
+        if known is not None and n_rows < len(known):
             raise InputError(_CHANGED)
+        found = np.concatenate(responses) if known is None else known
         largest = self._reached if look else None
         self._scanned, self._ahead = Scan(found, origin, largest), None
 

@@ -365,6 +365,9 @@ def _group_sums(
 
 def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
     """Return the cell of each row: rows of a cell belong to the same parts."""
+    if not masks:
+        # Without memory of its own.
+        return np.broadcast_to(np.int32(0), n_rows)
     cell = np.zeros(n_rows, dtype=np.int32)
     for mask in masks:
         code = 2 * cell + mask
