@@ -11,7 +11,7 @@ import pytest
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows
 
 from fedsdr import FedSSIR
-from fedsdr.data.arrow_files import to_frame
+from fedsdr.data.arrow_numbers import to_frame
 from fedsdr.disclosure import Ledger
 from fedsdr.metrics import subspace_distance
 from fedsdr.protocols.lost_sites import LostSiteError

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedsdr.exceptions import InputError, SiteError, SiteWarning
-from fedsdr.summaries import Summary, summarize
+from fedsdr.summaries import Summary, blocked, summarize
 from fedsdr.summaries.blocked import MOST_ROWS
 from fedsdr.summaries.rank_functions import RankPolynomials
 from fedsdr.summaries.slicing import Pairs, Slices, Smooth, weigh
@@ -203,6 +203,26 @@ def test_rows_that_change_between_passes_are_an_error(change, rng) -> None:
         summarize_parts(stream, [Part(weights)])
 
 
+@pytest.mark.parametrize("read", [slice(None), slice(15), slice(17)])
+def test_responses_read_alone_are_those_of_the_rows(read, rng) -> None:
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    other = y.copy()
+    other[-1] += 1.0 if read == slice(None) else 0.0
+    starts = range(0, 20, 5)
+
+    def rows():
+        own_X, own_y = X[read], other[read]
+        return ((own_X[i : i + 5], own_y[i : i + 5]) for i in starts)
+
+    stream = Stream(rows, lambda: (y[i : i + 5] for i in starts))
+    assert stream.n_rows == 20
+    with pytest.raises(InputError, match="rows changed"):
+        list(stream.centred())
+    longer = Stream(lambda: ((X[i : i + 5], y[i : i + 5]) for i in starts), lambda: [y])
+    assert len(list(longer.centred())) == 4
+    np.testing.assert_array_equal(longer.y, y)
+
+
 def test_no_rows_and_values_that_are_not_finite() -> None:
     with pytest.raises(InputError, match="no rows"):
         _ = Stream(lambda: iter([])).n_rows
@@ -271,3 +291,27 @@ def test_a_pass_that_is_left_in_the_middle_does_no_harm(rng) -> None:
         assert stream.n_rows == 20
     next(stream.rows())
     np.testing.assert_array_equal(np.vstack(list(stream.rows())), X)
+
+
+def test_rows_are_read_about_the_mean_of_the_first_ones(rng) -> None:
+    X = rng.normal(size=(MOST_ROWS + 500, 3)) + 50.0
+    X[MOST_ROWS:] += 1e3
+    stream = in_batches(X, X[:, 0] + rng.normal(size=len(X)), len(X))
+    np.testing.assert_allclose(stream.origin, X[:MOST_ROWS].mean(axis=0), rtol=1e-13)
+    ((found, expected),) = both_ways(
+        X, stream.y, len(X), [None], kernel=Smooth(), discrete=False
+    )
+    assert_same(found, expected)
+
+
+def test_parts_of_rows_near_zero_are_summed_as_they_are(rng, monkeypatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("a centred copy")
+
+    monkeypatch.setattr(blocked, "_centred", refused)
+    X = np.asfortranarray(rng.normal(size=(2 * MOST_ROWS, 3)))
+    half = np.arange(len(X)) % 2 == 0
+    for found, expected in both_ways(
+        X, X[:, 0].copy(), len(X), [None, half], kernel=Smooth(), discrete=False
+    ):
+        assert_same(found, expected)

@@ -1,11 +1,10 @@
 """Parquet files and Arrow datasets as a source."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -13,6 +12,13 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from fedsdr.arrays import Matrix
+from fedsdr.data.arrow_numbers import (
+    holds_groups,
+    matrix_of,
+    read_groups,
+    series_of,
+    to_frame,
+)
 from fedsdr.data.endings import FORMATS
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError
@@ -144,14 +150,27 @@ class ArrowSource:
     def _numbers(
         self, columns: Sequence[str], target: str, size: int
     ) -> Iterator[tuple[Matrix, pd.Series]]:
+        names = [*columns, target]
         with self._complaining():
-            for batch in self._read([*columns, target], size):
-                # By column, as they come.
-                matrix = np.empty((len(batch), len(columns)), order="F")
-                for place in range(len(columns)):
-                    column = batch.column(place)
-                    matrix[:, place] = column.to_numpy(zero_copy_only=False)
-                yield matrix, _series_of(batch, target)
+            for fragment in self._dataset.get_fragments():
+                if len(names) <= LOT and self._is_whole(fragment, names):
+                    with _open_parquet(fragment.path) as file:
+                        if holds_groups(file.metadata, size):
+                            yield from read_groups(file, columns, target, size)
+                            continue
+                for batch in self._read(names, size, [fragment]):
+                    yield matrix_of(batch, len(columns)), series_of(batch, target)
+
+    def _is_whole(self, fragment: ds.Fragment, columns: Sequence[str]) -> bool:
+        """Whether a Parquet file has all columns, in the types of all files."""
+        stored, wanted = fragment.physical_schema, self._dataset.schema
+        known = ds.get_partition_keys(fragment.partition_expression)
+        return _is_parquet(Path(fragment.path)) and all(
+            name not in known
+            and stored.get_field_index(name) >= 0
+            and stored.field(name).type == wanted.field(name).type
+            for name in columns
+        )
 
     @contextmanager
     def _complaining(self) -> Iterator[None]:
@@ -163,23 +182,32 @@ class ArrowSource:
         except OSError as error:
             raise InputError(_unreadable(self.paths[0], error)) from None
 
-    def _read(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+    def _read(
+        self,
+        columns: list[str],
+        size: int,
+        fragments: Iterable[ds.Fragment] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
         """Read one file after another, in the types of all files together."""
+        if fragments is None:
+            fragments = self._dataset.get_fragments()
         try:
-            yield from self._read_files(columns, size)
+            for fragment in fragments:
+                yield from self._read_fragment(fragment, columns, size)
         finally:
             if len(columns) >= LOT:
                 # Arrow would keep as much as the largest batch took.
                 pa.default_memory_pool().release_unused()
 
-    def _read_files(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+    def _read_fragment(
+        self, fragment: ds.Fragment, columns: list[str], size: int
+    ) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([self._dataset.schema.field(name) for name in columns])
-        for fragment in self._dataset.get_fragments():
-            known = ds.get_partition_keys(fragment.partition_expression)
-            stored = set(fragment.physical_schema.names).difference(known)
-            present = [name for name in columns if name in stored]
-            for batch in _read_file(fragment.path, present, size):
-                yield _conform(batch, wanted, known)
+        known = ds.get_partition_keys(fragment.partition_expression)
+        stored = set(fragment.physical_schema.names).difference(known)
+        present = [name for name in columns if name in stored]
+        for batch in _read_file(fragment.path, present, size):
+            yield _conform(batch, wanted, known)
 
     def _open(self, form: str, schema: pa.Schema | None) -> ds.Dataset:
         within = {} if self.base is None else {"partition_base_dir": str(self.base)}
@@ -201,30 +229,6 @@ class ArrowSource:
         )
 
 
-def to_frame(batch: pa.RecordBatch) -> pd.DataFrame:
-    """Turn a batch of Arrow's into one of ours.
-
-    Parameters
-    ----------
-    batch : RecordBatch
-        Of any types.
-
-    Returns
-    -------
-    DataFrame
-        The same columns: what pandas stored as an index is one of them.
-    """
-    return batch.to_pandas(ignore_metadata=True)
-
-
-def _series_of(batch: pa.RecordBatch, name: str) -> pd.Series:
-    """Return one column; numbers without a data frame, which takes longer to make."""
-    column = batch.column(name)
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return pd.Series(column.to_numpy(zero_copy_only=False), name=name)
-    return to_frame(batch.select([name]))[name]
-
-
 def _is_parquet(path: Path) -> bool:
     return FORMATS[path.suffix.lower()] == "parquet"
 
@@ -242,7 +246,7 @@ def _read_file(path: str, columns: list[str], size: int) -> Iterator[pa.RecordBa
                 for start in range(0, len(batch), size):
                     yield batch.slice(start, size)
         return
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
+    with _open_parquet(path) as file:
         if len(columns) > LOT and _largest_group(file) <= FEW_ROWS:
             yield from _read_groups(file, columns, size)
             return
@@ -250,6 +254,10 @@ def _read_file(path: str, columns: list[str], size: int) -> Iterator[pa.RecordBa
         for batch in file.iter_batches(size, columns=columns, use_threads=False):
             # Asked for "a", the reader also returns "a.b".
             yield batch.select(columns)
+
+
+def _open_parquet(path: str) -> pq.ParquetFile:
+    return pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
 
 
 def _largest_group(file: pq.ParquetFile) -> int:

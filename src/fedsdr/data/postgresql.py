@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fedsdr.data.arrow_files import to_frame
+from fedsdr.data.arrow_numbers import to_frame
 from fedsdr.data.databases import Address, select
 from fedsdr.data.source import BATCH_ROWS, check_request, rebatch
 from fedsdr.exceptions import InputError

@@ -323,8 +323,9 @@ def pulled_in(values: Vector) -> Vector:
 
 def _reach(values: Vector) -> tuple[float, float]:
     """Return the median, and how far from it a value may be."""
-    middle = _median(values.copy())
-    distances = values - middle
+    distances = values.copy()
+    middle = _median(distances)
+    np.subtract(values, middle, out=distances)
     return middle, FARTHEST * 1.4826 * _median(np.abs(distances, out=distances))
 
 

@@ -1,7 +1,7 @@
 """Functions of the rows, such as polynomials of the rank of y, block by block."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,7 +64,7 @@ class FunctionValues:
     def __init__(self, functions: Sequence[RowFunctions], size: int) -> None:
         self._functions = functions
         heights = [0 if one.sparse else one.n_functions for one in functions]
-        ends = np.cumsum([1, *heights])
+        ends = list(accumulate([1, *heights]))
         self.places = [slice(a, b) for a, b in pairwise(ends)]
         self._values = np.empty((ends[-1], size))
         self._values[0] = 1.0

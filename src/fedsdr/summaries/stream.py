@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Matrix
 from fedsdr.exceptions import InputError
 from fedsdr.normal_scores import NormalScores, same_scores
-from fedsdr.summaries.blocked import column_means, in_lanes
+from fedsdr.summaries.blocked import first_mean, in_lanes
 from fedsdr.summaries.column_spread import (
     ColumnSpread,
     Powers,
@@ -120,7 +120,7 @@ class Stream:
             return self._scan().y
         if self._ahead is None:
             self._require_version()
-            found = [y.copy() for y in self.responses()]
+            found = list(self.responses())
             if not found:
                 raise InputError(_NO_ROWS)
             self._ahead = np.concatenate(found)
@@ -128,7 +128,7 @@ class Stream:
 
     @property
     def origin(self) -> Matrix:
-        """Row near the mean, the mean of a first batch, that rows are read about."""
+        """Row near the mean, that of the first rows, that rows are read about."""
         return self._scan().origin
 
     @property
@@ -301,22 +301,27 @@ class Stream:
 
     def _first_pass(self, *, look: bool) -> Iterator[Matrix]:
         """Read the rows once, and keep what later passes need to know of them."""
+        known, n_rows = self._ahead, 0
         responses: list[NDArray[Any]] = []
         origin: Matrix | None = None
         self._reached = np.zeros(1)
         for X, y in self._filled():
-            # A view of one column would keep all columns of its batch in memory.
-            responses.append(y.copy())
-            origin = column_means(X) if origin is None else origin
+            n_rows += len(y)
+            if known is None:
+                # A view of one column would keep all columns of its batch in memory.
+                responses.append(y.copy())
+            elif not np.array_equal(y, known[n_rows - len(y) : n_rows]):
+                raise InputError(_CHANGED)
+            origin = first_mean(X) if origin is None else origin
             if look:
                 own = list(in_lanes(X, partial(_largest_of, X)))
                 self._reached = np.maximum(self._reached, np.max(own, axis=0))
             yield X
         if origin is None:
             raise InputError(_NO_ROWS)
-        found = np.concatenate(responses)
-        if self._ahead is not None and not np.array_equal(found, self._ahead):
+        if known is not None and n_rows < len(known):
             raise InputError(_CHANGED)
+        found = np.concatenate(responses) if known is None else known
         largest = self._reached if look else None
         self._scanned, self._ahead = Scan(found, origin, largest), None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.summaries.blocked import (
     CentredSums,
-    column_means,
+    first_mean,
     near_means,
     sum_rows,
 )
@@ -225,7 +225,7 @@ def add_batches(
     origin: Vector | None = None
     functions = [kernel for _, kernel in kernels]
     for place, rows in stream.unchecked():
-        origin = column_means(rows) if origin is None else origin
+        origin = first_mean(rows) if origin is None else origin
         for kept, kernel in kernels:
             kernel.begin(None if kept is None else kept[place])
         with np.errstate(invalid="ignore"):
@@ -342,7 +342,7 @@ def add_to_cells(
         inside = cell == number
         if inside.any():
             own.add(rows[inside], origin)
-    centre = column_means(rows)
+    centre = near_means(rows)
     parts = sum_rows(rows, centre, functions, squares=False)
     return centre - origin, reduce(add, parts)
 
@@ -365,6 +365,9 @@ def _group_sums(
 
 def _cells(masks: Sequence[Mask], n_rows: int) -> NDArray[np.int32]:
     """Return the cell of each row: rows of a cell belong to the same parts."""
+    if not masks:
+        # Without memory of its own.
+        return np.broadcast_to(np.int32(0), n_rows)
     cell = np.zeros(n_rows, dtype=np.int32)
     for mask in masks:
         code = 2 * cell + mask
