@@ -76,7 +76,9 @@ def in_one_process(files: Files) -> PredictionModel:
         rows[name] = MemoryRows(held.X, held.y, np.random.default_rng(0), name)
     known = replace(agreed.variables, strict=False)
     found = run(
-        OwnSites(rows, known), study.method, afterwards=later_stages(agreed.terms)
+        OwnSites(rows, known),
+        study.method,
+        afterwards=later_stages(agreed.terms, study.method),
     )
     return read_model(found.to_json())
 

@@ -37,8 +37,9 @@ from fedsdr.questions.question import (
     RowSettings,
     Sum,
     ask_sites,
+    fold_number,
 )
-from fedsdr.questions.reading import read_question
+from fedsdr.questions.reading import FOLDED, read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
@@ -46,6 +47,7 @@ from fedsdr.questions.tested_spread import SpreadWithTests, ask_at_once
 
 __all__ = [
     "AS_HELD",
+    "FOLDED",
     "OUTCOMES",
     "Adder",
     "AgreementOf",
@@ -83,6 +85,7 @@ __all__ = [
     "ask_sites",
     "check_possible",
     "fills_from",
+    "fold_number",
     "powers_from",
     "read_question",
     "shape_totals",

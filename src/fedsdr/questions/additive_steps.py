@@ -97,6 +97,7 @@ class AxesOf(Question[Vector]):
         """
         # Gaps are filled and columns scored below: the sums of a fit centre rows, and
         # here the sites' means matter.
+        rows = self.settings.rows_of(rows)
         rows.rescale(self.settings.powers)
         y = self._numbers(np.asarray(rows.responses))
         Family("linear").check(y)
@@ -327,13 +328,14 @@ class NewtonOf(Question[Vector]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuresOf(Question[Vector]):
-    """How well the common model predicts: errors, losses, and binned predictions.
+    """How well a model predicts: errors, losses, and binned predictions.
 
     Parameters
     ----------
     model : NewtonOf
-        The model. What sites have of their own is not used: their rows here are those
-        that the model has not seen.
+        The model. Rows are those that it has not seen. What a site has of its own is
+        used where they are of a fold, and the site's other rows were seen; otherwise
+        it has none.
     settings : RowSettings, default=AS_HELD
         How rows are prepared.
     """
@@ -364,8 +366,17 @@ class MeasuresOf(Question[Vector]):
         family = self.model.family
         with np.errstate(all="ignore"):
             # A request may hold coefficients of any size.
-            mean = family.mean(columns @ self.model.coefficients)
-            return prediction_sums(y, mean, family)
+            predictor = columns @ self.model.coefficients + self._own(columns, rows)
+            return prediction_sums(y, family.mean(predictor), family)
+
+    def _own(self, columns: Matrix, rows: Rows) -> Vector:
+        """Add what the site has of its own, by its rows outside the fold."""
+        deviation, fold = self.model.deviation, self.settings.fold
+        own = deviation.columns(columns)
+        if fold is None or not own.shape[1]:
+            return np.zeros(len(columns))
+        others = replace(self.settings, fold=replace(fold, held=False))
+        return own @ replace(self.model, settings=others).deviation_of(rows)
 
     def request(self) -> dict[str, Any]:
         """Return the model.

@@ -93,7 +93,7 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        later = later_stages(desk.study.terms)
+        later = later_stages(desk.study.terms, study.method)
         found = run(desk.add, study.method, generator, later)
         result = desk.describe(found)
         result.to_json(folder / RESULT)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from fedsdr.questions import AxesOf, NewtonOf
+from fedsdr.questions import FOLDED, AxesOf, MeasuresOf, NewtonOf
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation
+from fedsdr.summaries.prediction_sums import count_sums
 from fedsdr.summaries.spline_basis import SplineBasis
 from fedsdr.terms import Terms
 
@@ -28,6 +29,63 @@ def model_sums(terms: Terms) -> dict[str, int]:
     start = np.zeros(splines.n_columns)
     step = NewtonOf(axes, splines, Family("linear"), SiteDeviation("nothing"), start)
     return {one.name: one.n_values for one in (axes, step)}
+
+
+def scored_folds(terms: Terms) -> int:
+    """Return the number of folds by which predictions are scored.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of a study.
+
+    Returns
+    -------
+    int
+        Folds; 0 for no scores.
+    """
+    return 0 if terms.model is None else terms.model.folds
+
+
+def fold_sums(again: dict[str, int], terms: Terms) -> dict[str, int]:
+    """List the sums that are asked for without each fold, and of its rows.
+
+    Parameters
+    ----------
+    again : dict of str to int
+        Sums of a fit without tests, with their numbers of values.
+    terms : Terms
+        Terms of the study.
+
+    Returns
+    -------
+    dict of str to int
+        Number of values in each, by names such as "moments/fold".
+    """
+    found = {f"{name}/fold": n for name, n in again.items() if name in FOLDED}
+    if terms.model is not None and terms.model.folds:
+        found[f"{MeasuresOf.name}/fold"] = count_sums(Family(terms.model.family))
+    return found
+
+
+def times_asked(terms: Terms, statistic: str) -> int:
+    """Return how often a sum is asked for at most; profiles are counted once.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of the study.
+    statistic : str
+        Name of the sum, "newton" or "newton/fold".
+
+    Returns
+    -------
+    int
+        Newton steps that were agreed on, for each fold.
+    """
+    kind, _, fold = statistic.partition("/")
+    steps = terms.max_steps if kind == NewtonOf.name else 1
+    return steps * (scored_folds(terms) if fold else 1)
 
 
 def describe_model(terms: Terms) -> list[str]:
@@ -63,5 +121,17 @@ def describe_model(terms: Terms) -> list[str]:
         lines.append(
             "how much the intercepts of the sites differ, as one sum of squares; the "
             "intercept of a site stays there"
+        )
+    if agreed.folds:
+        lines.append(
+            f"all sums from the moments to the model once more without each of "
+            f"{agreed.folds} folds of the rows, which every site deals by a secret of "
+            "its own, and so for the rows of each fold; but not whether sites agree"
+        )
+        classes = agreed.family == "logistic"
+        bins = ", and how many rows of each class have which prediction"
+        lines.append(
+            "how well the model without a fold predicts its rows, at means of groups: "
+            f"over these sites, sums of errors and losses{bins if classes else ''}"
         )
     return lines

@@ -9,12 +9,12 @@ import numpy as np
 from fedsdr.arrays import Vector
 from fedsdr.estimation.additive_fit import AdditiveFit, fit_additive
 from fedsdr.exceptions import Refusal
-from fedsdr.questions import Asking, AxesOf, NewtonOf, Question
+from fedsdr.questions import Asking, AxesOf, MeasuresOf, NewtonOf, Question
 from fedsdr.summaries.families import Family
 from fedsdr.terms import Terms
 
 #: Sums of a model that every site opens, if a study agreed on the model.
-FOLLOWED = (AxesOf.name, NewtonOf.name)
+FOLLOWED = (AxesOf.name, NewtonOf.name, MeasuresOf.name)
 
 # Machines differ in the last digits of what they solve. What a site computes with is
 # its own value, so that nothing can be chosen within these limits.
@@ -33,6 +33,8 @@ class ReplayedModel:
     ----------
     fitted : AdditiveFit or None
         The model, once it is fitted.
+    measured : ndarray or None
+        How well it predicts the rows of its fold, see `MeasuresOf`, once that is known.
 
     Notes
     -----
@@ -44,6 +46,7 @@ class ReplayedModel:
 
     def __init__(self, terms: Terms) -> None:
         self.fitted: AdditiveFit | None = None
+        self.measured: Vector | None = None
         self._model = terms.model
         self._fit: Asking[AdditiveFit] | None = None
         self._next: Question[Any] | None = None
@@ -69,6 +72,12 @@ class ReplayedModel:
             if not isinstance(question, AxesOf):
                 raise Refusal("ORDER", "the sum of axes was not opened at this site")
             return question
+        if isinstance(question, MeasuresOf):
+            if self.fitted is None:
+                raise Refusal("ORDER", "the model of this fold is not fitted yet")
+            own = self.fitted.question
+            _compare(question.model, own)
+            return replace(question, model=own)
         if not isinstance(question, NewtonOf) or not isinstance(self._next, NewtonOf):
             raise Refusal("TAMPERED", "the fit of the model asks for no such sum now")
         _compare(question, self._next)
@@ -99,13 +108,17 @@ class ReplayedModel:
 
         Parameters
         ----------
-        question : AxesOf or NewtonOf
+        question : AxesOf, NewtonOf or MeasuresOf
             Question that the sum answers, settled.
         digest : bytes
             Digest of the question.
         vector : ndarray of shape (n_values,)
             The opened sum.
         """
+        if isinstance(question, MeasuresOf):
+            self._taken.append((digest, vector))
+            self.measured = vector
+            return
         if self._fit is None and isinstance(question, AxesOf):
             model = self._model
             family, own = Family(model.family), model.own  # type: ignore[union-attr]
@@ -120,6 +133,23 @@ class ReplayedModel:
                 self._next = self._fit.send(vector)  # type: ignore[union-attr]
             except StopIteration as end:
                 self.fitted = end.value
+
+
+def replayed_models(terms: Terms) -> list[ReplayedModel]:
+    """Begin to follow all models of a study.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that the site agreed to.
+
+    Returns
+    -------
+    list of ReplayedModel
+        That of all rows, then those without each fold.
+    """
+    n_folds = 0 if terms.model is None else terms.model.folds
+    return [ReplayedModel(terms) for _ in range(1 + n_folds)]
 
 
 def _compare(asked: NewtonOf, own: NewtonOf) -> None:

@@ -258,12 +258,14 @@ QUESTION = (
         "y; for tested_spread both that and what spread has; for pictures and axes "
         "directions, and for newton and measures also a model of y on the reduced "
         "variables: where its knots are, its family, coefficients, and how far sites "
-        "may deviate; otherwise nothing",
+        "may deviate; the number of a fold, if the sum is without it, or, for "
+        "measures, over its rows; otherwise nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
             CUTS,
             FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+            FieldSpec("fold", "int", absent=True),
             *SCORES,
             replace(BASES, absent=True),
             *PROFILE,
