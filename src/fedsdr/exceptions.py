@@ -206,7 +206,13 @@ def noted_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Neither show nor write down what is warned of meanwhile."""
+    """Neither show nor write down what is warned of meanwhile.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     token = _NOTES.set(None)
     try:
         with warnings.catch_warnings():

@@ -185,6 +185,11 @@ class Terms:
         return self.max_profiles // MOST_STEPS
 
     @property
+    def score_folds(self) -> int:
+        """Number of folds by which predictions are scored; 0 for no scores."""
+        return 0 if self.model is None else self.model.folds
+
+    @property
     def outside_folds(self) -> "Terms":
         """Terms of the fits without a fold, which test no variables."""
         return replace(self, n_splits=0)

@@ -41,7 +41,7 @@ def describe_study(study: "StudyFile", n_rows: int) -> dict[str, Any]:
         "rounds": outlook.count_rounds(study),
         "max_profiles": agreed.terms.max_profiles,
         "max_steps": agreed.terms.max_steps,
-        "folds": outlook.scored_folds(agreed.terms),
+        "folds": agreed.terms.score_folds,
         "bytes_from_each_site": sum(one.n_bytes * one.times for one in leaving),
         "coordinator_sees": outlook.seen_by_coordinator(study),
         "sites_see": outlook.seen_by_sites(study),

@@ -9,6 +9,7 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, NormalScores
+from fedsdr.questions.additive_steps import MeasuresOf
 from fedsdr.questions.checked_arrays import (
     LARGEST_COEFFICIENT,
     LARGEST_PROFILE,
@@ -18,7 +19,6 @@ from fedsdr.questions.checked_arrays import (
     read_covariance,
     read_selected,
 )
-from fedsdr.questions.additive_steps import MeasuresOf
 from fedsdr.questions.column_sums import (
     ColumnPowers,
     ColumnShapes,
@@ -139,8 +139,7 @@ def read_question(
 def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> Fold | None:
     if "fold" not in rest:
         return None
-    number, agreed = rest.pop("fold"), terms.model
-    n_folds = 0 if agreed is None else agreed.folds
+    number, n_folds = rest.pop("fold"), terms.score_folds
     if type(number) is not int or not 1 <= number <= n_folds:
         raise Refusal("MALFORMED")
     if name not in FOLDED:

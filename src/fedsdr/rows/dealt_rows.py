@@ -97,11 +97,9 @@ class DealtRows(ABC):
         return folds + held + halves + self._scored(terms)
 
     def _scored(self, terms: Terms) -> list[Mask]:
-        n_folds = 0 if terms.model is None else terms.model.folds
-        return [
-            self.in_fold(Fold(number, n_folds, held=True))
-            for number in range(1, n_folds + 1)
-        ]
+        n_folds = terms.score_folds
+        folds = (Fold(number, n_folds, held=True) for number in range(1, n_folds + 1))
+        return [self.in_fold(fold) for fold in folds]
 
     def _masks(self, terms: Terms) -> list[Mask]:
         masks: list[Mask] = []

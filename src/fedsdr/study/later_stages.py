@@ -5,9 +5,9 @@ from fedsdr.prediction.model_file import FIELD as MODEL
 from fedsdr.questions import Asking
 from fedsdr.result import Result
 from fedsdr.run import Afterwards, Gathered
+from fedsdr.scored_folds import EVALUATION
 from fedsdr.study.picture_stage import FIELD as PICTURES
 from fedsdr.study.picture_stage import pictures_afterwards
-from fedsdr.scored_folds import EVALUATION
 from fedsdr.study.prediction_stage import prediction_afterwards
 from fedsdr.study.scoring_stage import scores_afterwards
 from fedsdr.summaries.spline_basis import EFFECTS

@@ -31,22 +31,6 @@ def model_sums(terms: Terms) -> dict[str, int]:
     return {one.name: one.n_values for one in (axes, step)}
 
 
-def scored_folds(terms: Terms) -> int:
-    """Return the number of folds by which predictions are scored.
-
-    Parameters
-    ----------
-    terms : Terms
-        Terms of a study.
-
-    Returns
-    -------
-    int
-        Folds; 0 for no scores.
-    """
-    return 0 if terms.model is None else terms.model.folds
-
-
 def fold_sums(again: dict[str, int], terms: Terms) -> dict[str, int]:
     """List the sums that are asked for without each fold, and of its rows.
 
@@ -85,7 +69,7 @@ def times_asked(terms: Terms, statistic: str) -> int:
     """
     kind, _, fold = statistic.partition("/")
     steps = terms.max_steps if kind == NewtonOf.name else 1
-    return steps * (scored_folds(terms) if fold else 1)
+    return steps * (terms.score_folds if fold else 1)
 
 
 def describe_model(terms: Terms) -> list[str]:

@@ -28,7 +28,6 @@ from fedsdr.study.model_outlook import (
     describe_model,
     fold_sums,
     model_sums,
-    scored_folds,
     times_asked,
 )
 from fedsdr.study.privacy_cost import describe_privacy
@@ -99,7 +98,7 @@ def statistics(study: StudyFile) -> dict[str, int]:
     terms = study.to_study().terms
     if terms.privacy is not None:
         return {PrivateMoments.name: PrivateMoments(terms).n_values}
-    again = {} if not scored_folds(terms) else _sums(study, terms.outside_folds)
+    again = _sums(study, terms.outside_folds) if terms.score_folds else {}
     return {**_sums(study, terms), **fold_sums(again, terms)}
 
 

@@ -38,8 +38,8 @@ def scores_afterwards(terms: Terms, method: Method) -> Afterwards | None:
         Stage for `fedsdr.run.run`. For each fold it selects, estimates and fits the
         model without the fold, and asks how well the model predicts the fold.
     """
-    model = terms.model
-    if model is None or not model.folds:
+    model, n_folds = terms.model, terms.score_folds
+    if model is None or not n_folds:
         return None
     plain = _without_tests(method)
 
@@ -47,9 +47,9 @@ def scores_afterwards(terms: Terms, method: Method) -> Afterwards | None:
         if result.found_nothing:
             return result
         sums = []
-        for number in range(1, model.folds + 1):
-            tell(f"fitting without fold {number} of {model.folds}")
-            fold = Fold(number, model.folds)
+        for number in range(1, n_folds + 1):
+            tell(f"fitting without fold {number} of {n_folds}")
+            fold = Fold(number, n_folds)
             try:
                 sums.append((yield from _quiet(_score(gathered, plain, terms, fold))))
             except InputError as error:
@@ -114,7 +114,7 @@ def with_own_scores(result: Result, party: SecureSite, terms: Terms) -> Result:
         With the scores, if the site has opened those of every fold.
     """
     sums, model = party.scored, terms.model
-    if model is None or not model.folds or len(sums) < model.folds:
+    if model is None or not sums or len(sums) < terms.score_folds:
         return result
     return with_scores(result, sums, model)
 

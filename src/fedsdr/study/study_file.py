@@ -277,9 +277,9 @@ class StudyFile(BaseModel):
         method = self.method
         if method.selects_by_tests or isinstance(method.penalty, Moments | HoldOut):
             raise InputError(
-                "[prediction] folds needs [model] select = 'criteria' or 'tested' and a "
-                "penalty without parts of the rows, such as 'universal': parts of folds "
-                "would be small"
+                "[prediction] folds needs [model] select = 'criteria' or 'tested', and "
+                "a penalty that needs no parts of the rows, such as 'universal': parts "
+                "of folds would be small"
             )
 
     def _check_pictured(self) -> None:

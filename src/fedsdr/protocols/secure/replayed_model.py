@@ -148,8 +148,7 @@ def replayed_models(terms: Terms) -> list[ReplayedModel]:
     list of ReplayedModel
         That of all rows, then those without each fold.
     """
-    n_folds = 0 if terms.model is None else terms.model.folds
-    return [ReplayedModel(terms) for _ in range(1 + n_folds)]
+    return [ReplayedModel(terms) for _ in range(1 + terms.score_folds)]
 
 
 def _compare(asked: NewtonOf, own: NewtonOf) -> None:
