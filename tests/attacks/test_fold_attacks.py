@@ -266,7 +266,7 @@ def test_a_rare_level_is_counted_in_each_fold(
     columns["kind"] = {"type": "category", "levels": ["a", "b"]}
     files = scored(tmp_path, rows, columns=columns)
     found = dry_run(files.site_file("east")).violations or ()
-    assert {one.rule for one in found} == (set() if weak else {"LEVELS"})
+    assert ("LEVELS" in {one.rule for one in found}) is not weak
 
 
 # --- sums that no rows have -----------------------------------------------------------
