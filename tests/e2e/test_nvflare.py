@@ -198,7 +198,7 @@ def test_study_equals_that_in_one_process(
     # Sums of integers do not depend on who adds, or in which order.
     sums, sums_alone = read_sums(nodes.state), read_sums(alone)
     assert set(sums) == set(sums_alone)
-    kinds = [name.split("-")[0] for name in sums]
+    kinds = [name.split("-")[0].split(".")[0] for name in sums]
     modelled = sum(kinds.count(name) for name in ("axes", "newton", "measures"))
     once = {"agreement", "pictures"}
     assert all(kinds.count(name) == 1 for name in once)
