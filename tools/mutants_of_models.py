@@ -78,8 +78,8 @@ OF_MODELS: tuple[Mutant, ...] = (
     off(
         "models: measures, which were not agreed on",
         READING,
-        "    if terms.model is not None and not scored:\n",
-        "    if False:\n",
+        "    if terms.model is not None:\n        raise Refusal",
+        "    if False:\n        raise Refusal",
         MODELS,
     ),
     off(
@@ -146,25 +146,24 @@ OF_MODELS: tuple[Mutant, ...] = (
         FOLDS,
     ),
     off(
-        "folds: measured with a model of its own choice",
+        "folds: steps of one go on with another's",
         REPLAY,
-        "            _compare(question.model, own)\n",
-        "",
+        "return self._models[fold_number(question)].settle(question)",
+        "return self._models[0].settle(question)",
         FOLDS,
     ),
     off(
-        "folds: measured with the coordinator's values",
+        "folds: predictions of models that are not fitted",
         REPLAY,
-        "return replace(question, model=own)",
-        "return question",
+        "        if len(models) < len(fits):\n",
+        "        if False:\n",
         FOLDS,
     ),
     off(
-        "folds: measured before the model is fitted",
-        REPLAY,
-        "            if self.fitted is None:\n                raise",
-        "            if self.fitted is None:\n                return question\n"
-        "            if False:\n                raise",
+        "folds: predictions of single rows in bins",
+        f"{QUESTIONS}held_out.py",
+        "near_means(predictor[:, None], y, self.agreed.group_rows)[:, 0]",
+        "predictor",
         FOLDS,
     ),
     off(

@@ -21,9 +21,9 @@ SITES = (
     off(
         "a site computes as soon as it is asked",
         f"{SECURE}secure_site.py",
-        "        asked = self._model_of(asked).settle(self._outcomes.settle(asked))\n"
+        "        asked = self._model.settle(self._outcomes.settle(asked))\n"
         "        party",
-        "        asked = self._model_of(asked).settle(self._outcomes.settle(asked))\n"
+        "        asked = self._model.settle(self._outcomes.settle(asked))\n"
         "        self._addable(asked, asked.compute(self._rows))\n        party",
         "tests/attacks/test_question_fuzz.py",
     ),

@@ -19,22 +19,25 @@ from fedsdr.disclosure import Ledger, Policy, ReleaseGate, differencing
 from fedsdr.estimation.additive_fit import AdditiveFit, fit_additive
 from fedsdr.exceptions import Refusal
 from fedsdr.protocols.secure import SecureSum
-from fedsdr.protocols.secure.replayed_model import ReplayedModel
 from fedsdr.questions import (
     FOLDED,
     AxesOf,
+    HeldOutOf,
     MeasuresOf,
     MomentsOf,
+    NewtonOf,
     RowSettings,
     ask_sites,
     check_possible,
+    held_out,
     read_question,
 )
+from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.rows.dealt_rows import DealtRows
 from fedsdr.rows.folds import Fold
 from fedsdr.study.dry_run import dry_run
 from fedsdr.summaries.families import Family
-from fedsdr.terms import AgreedModel, Terms
+from fedsdr.terms import AgreedModel, Terms, Variables
 
 AGREED = AgreedModel("linear", "nothing", FEWEST, folds=3)
 TERMS = Terms(D, max_steps=20, model=AGREED)
@@ -57,8 +60,8 @@ def agreed_adder(group: Consortium) -> SecureSum:
     return add
 
 
-def without(number: int, **more: Any) -> RowSettings:
-    return RowSettings(fold=Fold(number, AGREED.folds, **more))
+def without(number: int) -> RowSettings:
+    return RowSettings(fold=Fold(number, AGREED.folds))
 
 
 def axes_without(group: Consortium, number: int, *columns: int) -> AxesOf:
@@ -69,15 +72,6 @@ def axes_without(group: Consortium, number: int, *columns: int) -> AxesOf:
 def fitted_without(group: Consortium, add: SecureSum, number: int) -> AdditiveFit:
     axes = axes_without(group, number, 0)
     return ask_sites(add, fit_additive(axes, Family("linear"), "nothing"))
-
-
-def measures_of(fit: AdditiveFit, number: int) -> MeasuresOf:
-    return MeasuresOf(fit.question, without(number, held=True))
-
-
-def believe(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ReplayedModel, "settle", lambda self, question: question)
-    patch.setattr(ReplayedModel, "take", lambda self, *_: None)
 
 
 # --- folds and sums that were not agreed on -------------------------------------------
@@ -123,73 +117,96 @@ def test_sums_that_need_no_fold_have_none() -> None:
     assert moments.n_values == MomentsOf(TERMS).n_values
 
 
-def test_all_rows_are_not_measured() -> None:
-    """They would show the model's errors on rows that it knows."""
-    group = consortium()
-    add = agreed_adder(group)
-    fit = ask_sites(add, fit_additive(axes_along(0, terms=group.study.terms), *LINEAR))
-    assert refused(add, MeasuresOf(fit.question, RowSettings())) == {"MALFORMED"}
-
-
 LINEAR = (Family("linear"), "nothing")
 
-# --- a model of its own choice --------------------------------------------------------
+# --- models of its own choice ---------------------------------------------------------
 
 
-def test_a_fold_is_measured_with_the_model_that_was_fitted_without_it() -> None:
+def test_measures_of_a_model_that_is_sent_are_refused() -> None:
+    """Neither of all rows, which it knows, nor of a fold."""
     group = consortium()
     add = agreed_adder(group)
     fit = fitted_without(group, add, 2)
-    splines = fit.question.splines
-    chosen = {
-        "coefficients": replace(fit.question, coefficients=np.eye(10)[3]),
-        "knots": replace(
-            fit.question, splines=replace(splines, spread=0.1 * splines.spread)
-        ),
-        "directions": replace(
-            fit.question, axes=replace(fit.question.axes, basis=np.eye(D)[:, 1:2])
-        ),
-    }
-    for question in chosen.values():
-        asked = MeasuresOf(question, without(2, held=True))
-        assert refused(add, asked) == {"TAMPERED"}
-    # The model of another fold has seen these rows.
-    other = fitted_without(group, add, 1)
-    assert refused(add, measures_of(other, 2)) == {"TAMPERED"}
-    assert add(measures_of(fit, 2))[0] > 70
+    for settings in (RowSettings(), without(2)):
+        assert refused(add, MeasuresOf(fit.question, settings)) == {"MALFORMED"}
 
 
-def test_sites_that_believe_measure_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    believe(monkeypatch)
+def test_a_step_goes_on_with_its_own_fold() -> None:
     group = consortium()
     add = agreed_adder(group)
-    fit = fitted_without(group, add, 2)
-    step = replace(fit.question, coefficients=np.eye(10)[3])
-    assert add(MeasuresOf(step, without(2, held=True)))[0] > 70
+    asking = fit_additive(axes_without(group, 1, 0), *LINEAR)
+    step = asking.send(add(next(asking)))
+    assert isinstance(step, NewtonOf)
+    other = replace(step, settings=without(2))
+    assert refused(add, other) == {"ORDER"}
+    fitted_without(group, add, 2)
+    assert refused(add, other) == {"TAMPERED"}
+    assert add(step)[1] == 4
 
 
-def test_a_fold_is_measured_once_its_model_is_fitted() -> None:
+def test_rows_are_predicted_once_all_models_are_fitted() -> None:
     group = consortium()
     add = agreed_adder(group)
-    fit = fitted_without(group, add, 1)
-    assert refused(add, measures_of(fit, 3)) == {"ORDER"}
+    fits = [fitted_without(group, add, number) for number in (1, 2)]
+    models = tuple(fit.question for fit in fits)
+    asked = HeldOutOf(group.study.terms, models)
+    assert refused(add, asked) == {"ORDER"}
     asking = fit_additive(axes_without(group, 3, 0), *LINEAR)
     asking.send(add(next(asking)))
-    assert refused(add, measures_of(fit, 3)) == {"ORDER"}
+    assert refused(add, asked) == {"ORDER"}
 
 
-def test_what_a_site_measures_with_is_its_own() -> None:
-    """Also within the digits in which machines differ nothing can be chosen."""
+def test_predictions_are_those_of_the_sites_own_models() -> None:
+    """Whatever the coordinator has: no model is sent."""
     group = consortium()
     add = agreed_adder(group)
-    fit = fitted_without(group, add, 2)
-    moved = replace(fit.question, coefficients=fit.question.coefficients + 1e-7)
-    found = add(MeasuresOf(moved, without(2, held=True)))
+    fits = [fitted_without(group, add, number) for number in (1, 2, 3)]
+    models = tuple(fit.question for fit in fits)
+    honest = HeldOutOf(group.study.terms, models)
+    assert honest.request() == {}
+    zero = tuple(replace(one, coefficients=np.zeros(10)) for one in models)
+    found = add(HeldOutOf(group.study.terms, zero))
     rows = [site._rows for site in group.sites.values()]
-    expected = sum(measures_of(fit, 2).compute(own) for own in rows)
+    expected = sum(honest.compute(own) for own in rows)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10)
-    other = MeasuresOf(moved, without(2, held=True))
-    assert np.abs(sum(other.compute(own) for own in rows) - found).max() > 1e-8
+    assert found[0] == sum(own.n_rows for own in rows)
+    # Once opened, the sum is what it is.
+    assert all(site.scored is not None for site in group.sites.values())
+    for site in group.sites.values():
+        np.testing.assert_array_equal(site.scored, found)
+
+
+def scored_site() -> tuple[HeldOutOf, MemoryRows]:
+    """Fit to the rows of one site, of two classes."""
+    terms = replace(TERMS, model=replace(AGREED, family="logistic"))
+    terms = replace(terms, discrete=True, classes=("0", "1"))
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(90, D))
+    y = np.where(X[:, 0] + rng.logistic(size=90) > 0, "1", "0")
+    rows = MemoryRows(X, y, np.random.default_rng(7), "victim")
+    models = []
+    for number in (1, 2, 3):
+        axes = replace(axes_along(0, terms=terms), settings=without(number))
+        fit = ask_sites(
+            OwnSites({"victim": rows}, Variables(("x",) * D)),
+            fit_additive(axes, Family("logistic"), "nothing"),
+        )
+        models.append(fit.question)
+    return HeldOutOf(terms, tuple(models)), rows
+
+
+@pytest.mark.parametrize("weak", [True, False])
+def test_no_bin_has_a_row_by_itself(
+    weak: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts of classes by prediction would say what a patient's is, and who is ill."""
+    if weak:
+        monkeypatch.setattr(held_out, "near_means", lambda axes, y, fewest: axes)
+    question, rows = scored_site()
+    first, second, _ = np.split(question.compute(rows)[5:], 3)
+    counts = first + second
+    assert counts.sum() == rows.n_rows
+    assert bool(counts[counts > 0].min() < FEWEST) is weak
 
 
 def test_a_fold_has_one_set_of_axes() -> None:
@@ -261,7 +278,10 @@ def test_a_rare_level_is_counted_in_each_fold(
     rows = simulate_rows(n_rows=120)
     rows["kind"] = "a"
     for name in NAMES:
-        rows.loc[rows.index[rows["site"] == name][5:9], "kind"] = "b"
+        some = rows.index[rows["site"] == name][5:9]
+        rows.loc[some, "kind"] = "b"
+        # Folds share those with like responses.
+        rows.loc[some, "y"] += 100.0
     columns: dict[str, Any] = {f"x{j}": {"type": "number"} for j in range(6)}
     columns["kind"] = {"type": "category", "levels": ["a", "b"]}
     files = scored(tmp_path, rows, columns=columns)
@@ -272,26 +292,22 @@ def test_a_rare_level_is_counted_in_each_fold(
 # --- sums that no rows have -----------------------------------------------------------
 
 
-def test_impossible_measures_are_not_kept() -> None:
-    group = consortium()
-    add = agreed_adder(group)
-    fit = fitted_without(group, add, 2)
-    question = measures_of(fit, 2)
-    vector = np.asarray(add(question))
-    check_possible(question, vector)
-    for place, value in ((0, 12.5), (0, 0.0), (2, -1.0), (3, -1.0), (4, np.inf)):
-        wrong = vector.copy()
-        wrong[place] = value
-        with pytest.raises(Refusal):
-            check_possible(question, wrong)
-    logistic = replace(fit.question, family=Family("logistic"))
-    binned = MeasuresOf(logistic, without(2, held=True))
-    bins = np.zeros(binned.n_values)
+def test_impossible_scores_are_not_kept() -> None:
+    terms = replace(TERMS, model=replace(AGREED, family="logistic"))
+    asked = HeldOutOf(terms)
+    bins = np.zeros(asked.n_values)
     bins[:5] = [20.0, 10.0, 10.0, 4.0, 9.0]
     bins[5], bins[5 + 400] = 10.0, 10.0
-    check_possible(binned, bins)
+    check_possible(asked, bins)
     for place, value in ((5, 9.0), (5, 10.5), (7, -1.0)):
         wrong = bins.copy()
         wrong[place] = value
         with pytest.raises(Refusal, match="rows in bins"):
-            check_possible(binned, wrong)
+            check_possible(asked, wrong)
+    plain = HeldOutOf(TERMS)
+    check_possible(plain, bins[:5])
+    for place, value in ((0, 12.5), (0, 0.0), (2, -1.0), (3, -1.0), (4, np.inf)):
+        wrong = bins[:5].copy()
+        wrong[place] = value
+        with pytest.raises(Refusal):
+            check_possible(plain, wrong)

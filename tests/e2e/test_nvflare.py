@@ -199,14 +199,13 @@ def test_study_equals_that_in_one_process(
     sums, sums_alone = read_sums(nodes.state), read_sums(alone)
     assert set(sums) == set(sums_alone)
     kinds = [name.split("-")[0].split(".")[0] for name in sums]
-    modelled = sum(kinds.count(name) for name in ("axes", "newton", "measures"))
-    once = {"agreement", "pictures"}
+    modelled = sum(kinds.count(name) for name in ("axes", "newton", "held_out"))
+    once = {"agreement", "pictures", "held_out"}
     assert all(kinds.count(name) == 1 for name in once)
     # Of all rows, and without either fold.
     thrice = {"moments", "spread", "axes"}
     assert all(kinds.count(name) == 3 for name in thrice)
-    assert kinds.count("measures") == 2
-    assert set(kinds) == once | thrice | {"profile", "newton", "measures"}
+    assert set(kinds) == once | thrice | {"profile", "newton"}
     # Two entries of every sum, and one more of those that sites have opened.
     n_entries = 2 * len(sums) + modelled
     for name, values in sums.items():

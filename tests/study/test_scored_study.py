@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss, mean_squared_error, r2_score, roc_auc_score
 from tests.study.consortia import FILLED, NAMES, Files, simulate_rows
 from tests.study.test_predicted_study import (
     POOLED,
@@ -19,9 +20,9 @@ from tests.study.test_predicted_study import (
 )
 
 from fedsdr.exceptions import InputError, UnscoredWarning
-from fedsdr.prediction import Measures, axes_of, fit_additive
+from fedsdr.prediction import axes_of, fit_additive
 from fedsdr.protocols import IncompleteError
-from fedsdr.questions import MeasuresOf, ask_sites
+from fedsdr.questions import ask_sites
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.rows.folds import Fold
@@ -77,8 +78,8 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def by_hand(files: Files) -> Measures:
-    """Delete rows, fit to what is left, and predict what was deleted.
+def by_hand(files: Files) -> tuple[np.ndarray, ...]:
+    """Delete rows, fit to what is left, and predict each row that was deleted.
 
     Nothing here knows of folds but which rows they are; preparation is that of all
     rows, as agreed before.
@@ -119,16 +120,19 @@ def by_hand(files: Files) -> Measures:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(everyone, study.method, afterwards=remember)
-        total: Any = 0.0
-        for number in range(1, terms.model.folds + 1):
-            fold = Fold(number, terms.model.folds)
-            total = total + _without(fold, part, method, terms, settings["all"])
-    return Measures(total)
+        found = [
+            _without(Fold(number, terms.score_folds), part, method, terms, settings)
+            for number in range(1, terms.score_folds + 1)
+        ]
+    pairs = [pair for fold in found for pair in fold]
+    return tuple(np.concatenate(one) for one in zip(*pairs, strict=True))
 
 
-def _without(fold: Fold, part: Any, method: Any, terms: Terms, settings: Any) -> Any:
-    left, scales = part(fold), {}
-    plain = replace(terms, model=replace(terms.model, folds=0))
+def _without(fold: Fold, part: Any, method: Any, terms: Terms, known: Any) -> Any:
+    left, scales, settings = part(fold), {}, known["all"]
+    model = terms.model
+    assert model is not None
+    plain = replace(terms, model=replace(model, folds=0))
 
     def remember(gathered: Gathered, result: Result) -> Any:
         scales["own"] = gathered.frame.scale
@@ -146,36 +150,36 @@ def _without(fold: Fold, part: Any, method: Any, terms: Terms, settings: Any) ->
         reduced = run(left, method, afterwards=remember)
     axes = axes_of(reduced, plain)
     axes = replace(axes, scale=scales["own"][axes.columns], settings=settings)
-    model = terms.model
-    assert model is not None
     fit = ask_sites(left, fit_additive(axes, Family(model.family), model.own))
     own = {name: fit.question.deviation_of(rows) for name, rows in left.rows.items()}
-    sums: Any = 0.0
+    bare = replace(axes, settings=settings)
+    found = []
     for name, rows in part(replace(fold, held=True)).rows.items():
-        question = fit.question
-        if own[name].size:
-            # The intercept of the site, as it stands in its own model.
-            moved = question.coefficients.copy()
-            moved[0] += own[name][0]
-            question = replace(question, coefficients=moved)
-        sums = sums + MeasuresOf(question, settings).compute(rows)
-    return sums
+        reduced_rows, numbers = bare.axes_of(rows, grouped=False)
+        predictor = fit.question.splines.columns(reduced_rows) @ (
+            fit.question.coefficients
+        )
+        # The intercept of the site, as it stands in its own model.
+        predictor += own[name][0] if own[name].size else 0.0
+        found.append((numbers, fit.question.family.mean(predictor)))
+    return found
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_those_of_fits_to_the_other_rows(case: str, tmp_path: Path) -> None:
     files = scored(tmp_path, **CASES[case]())
     result = files.run()
-    found, expected = ScoredFolds.read(result.settings), by_hand(files)
+    found, (y, mean) = ScoredFolds.read(result.settings), by_hand(files)
     assert found is not None
-    assert found.n_rows == len(files.rows) == expected.n_rows
+    assert found.n_rows == len(files.rows) == len(y)
     assert found.n_folds == files.study["prediction"]["folds"]
-    assert found.r2 == pytest.approx(expected.r2, abs=1e-8)
-    assert found.mse == pytest.approx(expected.mse, rel=1e-8)
+    assert found.r2 == pytest.approx(r2_score(y, mean), abs=1e-8)
+    assert found.mse == pytest.approx(mean_squared_error(y, mean), rel=1e-8)
     assert found.r2 > 0.2
     if case == "classes":
-        assert found.log_loss == pytest.approx(expected.log_loss, rel=1e-8)
-        assert found.auc == pytest.approx(expected.auc, abs=1e-8)
+        assert found.log_loss == pytest.approx(log_loss(y, mean), rel=1e-8)
+        # Groups of ten rows have one prediction each.
+        assert found.auc == pytest.approx(roc_auc_score(y, mean), abs=0.01)
         assert sum(n for n, _, _ in found.calibration) == found.n_rows
         assert "AUC 0." in found.describe()
     else:
@@ -224,19 +228,19 @@ def test_gaps_and_units_are_those_of_all_rows(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_study_asks_for_nothing_twice(tmp_path: Path) -> None:
-    """It breaks off within the second fold, and every site is started again."""
+    """It breaks off before the scores, and every site is started again."""
     files = scored(tmp_path)
 
     def fault(name: str, site: str, packed: bytes) -> bytes:
-        if name == "secure.keys" and site == NAMES[0] and b"measures" in packed:
+        if name == "secure.keys" and site == NAMES[0] and b"held_out" in packed:
             raise StopError
         return packed
 
     with pytest.raises(StopError):
         files.run(files.connect(fault=fault))
     before = [one.statistic for one in files.ledger("north").entries()]
-    assert "newton/1" in before
-    assert "measures/1" not in before
+    assert "newton/2" in before
+    assert "held_out" not in before
     found = files.run().settings[EVALUATION]
     asked = [one.statistic for one in files.ledger("north").entries()]
     assert asked.count("axes/1") == asked.count("axes") == 3
@@ -293,12 +297,12 @@ def test_what_leaves_is_listed_before(tmp_path: Path) -> None:
     files = scored(tmp_path, prediction={"steps": 12, "folds": 3})
     study = read_study(files.study_file)
     sums = statistics(study)
-    without = ["moments/fold", "axes/fold", "newton/fold", "measures/fold"]
-    assert list(sums) == ["moments", "axes", "newton", *without]
-    assert sums["measures/fold"] == 5
+    without = ["moments/fold", "axes/fold", "newton/fold"]
+    assert list(sums) == ["moments", "axes", "newton", *without, "held_out"]
+    assert sums["held_out"] == 5
     assert sums["moments/fold"] == sums["moments"]
     once = 6 + 7 + 12 * 7
-    assert count_rounds(study) == 2 + once + 3 * (once + 7)
+    assert count_rounds(study) == 2 + once + 3 * once + 7
     leaving = [one for one in leaves_site(study) if one.statistic == "newton/fold"]
     assert {one.times for one in leaving} == {3 * 12}
     seen = " ".join(seen_by_coordinator(study))

@@ -10,7 +10,7 @@ from fedsdr.disclosure.releases import LEFT, Release, kind_of
 
 #: Names of the sums, in ledgers.
 PICTURES = ("pictures",)
-MODELS = ("axes", "newton", "measures")
+MODELS = ("axes", "newton")
 
 
 def many_pictures(

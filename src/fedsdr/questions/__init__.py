@@ -16,6 +16,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
 from fedsdr.questions.outcomes import (
@@ -61,6 +62,7 @@ __all__ = [
     "ColumnsOf",
     "DiagonalsOf",
     "GapTotals",
+    "HeldOutOf",
     "Index",
     "JoinedRows",
     "MeasuresOf",

@@ -79,19 +79,20 @@ class AxesOf(Question[Vector]):
             [[len(y), 1.0, y.sum(), (y**2).sum()], axes.sum(axis=0), squares]
         )
 
-    def axes_of(self, rows: Rows) -> tuple[Matrix, Vector]:
+    def axes_of(self, rows: Rows, *, grouped: bool = True) -> tuple[Matrix, Vector]:
         """Compute the reduced variables of a site, not centred.
 
         Parameters
         ----------
         rows : Rows
             Rows of the site.
+        grouped : bool, default=True
+            Whether rows are put at means of groups, where a study agreed on a model.
 
         Returns
         -------
         axes : ndarray of shape (n_rows, K)
-            Reduced variables; where a study agreed on a model, means of groups of rows,
-            see `near_means`.
+            Reduced variables, or means of groups of rows, see `near_means`.
         y : ndarray of shape (n_rows,)
             Responses: numbers, or 1 for the second of two classes that were agreed on.
         """
@@ -114,7 +115,7 @@ class AxesOf(Question[Vector]):
                 # A request may hold scales and directions of any size.
                 parts.append((own / self.scale) @ self.basis)
         axes, model = np.vstack(parts), self.terms.model
-        if model is not None:
+        if model is not None and grouped:
             with np.errstate(all="ignore"):
                 axes = near_means(axes, y, model.group_rows)
         return axes, y
@@ -209,13 +210,15 @@ class NewtonOf(Question[Vector]):
         width = self.splines.n_columns
         return N_COUNTS + 2 * width + width * (width + 1) // 2
 
-    def columns_of(self, rows: Rows) -> tuple[Matrix, Vector]:
+    def columns_of(self, rows: Rows, *, grouped: bool = True) -> tuple[Matrix, Vector]:
         """Compute the columns of the model at one site.
 
         Parameters
         ----------
         rows : Rows
             Rows of the site.
+        grouped : bool, default=True
+            Whether rows are put at means of groups, see `AxesOf.axes_of`.
 
         Returns
         -------
@@ -224,7 +227,8 @@ class NewtonOf(Question[Vector]):
         y : ndarray of shape (n_rows,)
             Responses, which are checked.
         """
-        axes, y = replace(self.axes, settings=self.settings).axes_of(rows)
+        asked = replace(self.axes, settings=self.settings)
+        axes, y = asked.axes_of(rows, grouped=grouped)
         self.family.check(y)
         return self.splines.columns(axes), y
 
@@ -328,14 +332,13 @@ class NewtonOf(Question[Vector]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuresOf(Question[Vector]):
-    """How well a model predicts: errors, losses, and binned predictions.
+    """How well the common model predicts: errors, losses, and binned predictions.
 
     Parameters
     ----------
     model : NewtonOf
-        The model. Rows are those that it has not seen. What a site has of its own is
-        used where they are of a fold, and the site's other rows were seen; otherwise
-        it has none.
+        The model. What sites have of their own is not used: their rows here are those
+        that the model has not seen.
     settings : RowSettings, default=AS_HELD
         How rows are prepared.
     """
@@ -366,17 +369,8 @@ class MeasuresOf(Question[Vector]):
         family = self.model.family
         with np.errstate(all="ignore"):
             # A request may hold coefficients of any size.
-            predictor = columns @ self.model.coefficients + self._own(columns, rows)
-            return prediction_sums(y, family.mean(predictor), family)
-
-    def _own(self, columns: Matrix, rows: Rows) -> Vector:
-        """Add what the site has of its own, by its rows outside the fold."""
-        deviation, fold = self.model.deviation, self.settings.fold
-        own = deviation.columns(columns)
-        if fold is None or not own.shape[1]:
-            return np.zeros(len(columns))
-        others = replace(self.settings, fold=replace(fold, held=False))
-        return own @ replace(self.model, settings=others).deviation_of(rows)
+            mean = family.mean(columns @ self.model.coefficients)
+            return prediction_sums(y, mean, family)
 
     def request(self) -> dict[str, Any]:
         """Return the model.

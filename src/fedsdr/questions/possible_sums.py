@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.questions.additive_steps import AxesOf, MeasuresOf, NewtonOf
+from fedsdr.questions.additive_steps import AxesOf, NewtonOf
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -93,7 +94,7 @@ def check_possible(
         _check_pictures(question, vector)
     elif isinstance(question, AxesOf | NewtonOf):
         _check_modelled(question, vector)
-    elif isinstance(question, MeasuresOf):
+    elif isinstance(question, HeldOutOf):
         _check_measures(vector)
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
         raise impossible("an error of a candidate is negative")

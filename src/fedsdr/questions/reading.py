@@ -9,7 +9,7 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, NormalScores
-from fedsdr.questions.additive_steps import MeasuresOf
+from fedsdr.questions.additive_steps import AxesOf, NewtonOf
 from fedsdr.questions.checked_arrays import (
     LARGEST_COEFFICIENT,
     LARGEST_PROFILE,
@@ -25,6 +25,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -44,10 +45,10 @@ from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 from fedsdr.terms import Terms
 
-#: Sums that are asked for once more without each fold, and of its rows.
+#: Sums that are asked for once more without each fold.
 FOLDED = (
     *(MomentsOf.name, DiagonalsOf.name, BlockOf.name, ColumnsOf.name),
-    *(SpreadOf.name, ProfileOf.name, RemainderOf.name, *MODELLED),
+    *(SpreadOf.name, ProfileOf.name, RemainderOf.name, AxesOf.name, NewtonOf.name),
 )
 
 # Larger than the power of any number.
@@ -130,7 +131,9 @@ def read_question(
     elif name == PicturesOf.name and terms.picture_rows:
         question = _read_pictures(rest, terms)
     elif name in MODELLED and terms.max_steps:
-        question = read_modelled(name, rest, terms, scored=fold is not None)
+        question = read_modelled(name, rest, terms)
+    elif name == HeldOutOf.name and terms.score_folds and not rest:
+        question = HeldOutOf(terms)
     if question is None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
     return replace(question, settings=RowSettings(powers, places, fills, scores, fold))
@@ -144,7 +147,7 @@ def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> Fold | None:
         raise Refusal("MALFORMED")
     if name not in FOLDED:
         raise Refusal("MALFORMED", "the study does not ask for such a sum of a fold")
-    return Fold(number, n_folds, held=name == MeasuresOf.name)
+    return Fold(number, n_folds)
 
 
 def _read_powers(rest: dict[str, Any], n_features: int) -> Powers | None:

@@ -30,7 +30,7 @@ MODELLED = (AxesOf.name, NewtonOf.name, MeasuresOf.name)
 
 
 def read_modelled(
-    name: str, rest: dict[str, Any], terms: Terms, *, scored: bool
+    name: str, rest: dict[str, Any], terms: Terms
 ) -> AxesOf | NewtonOf | MeasuresOf:
     """Read a question about the reduced variables, or about a model of y on them.
 
@@ -42,15 +42,13 @@ def read_modelled(
         What has not been read of the message.
     terms : Terms
         Terms that the site agreed to, with `Terms.max_steps`.
-    scored : bool
-        Whether the sum is one of a fold by which predictions are scored.
 
     Returns
     -------
     Question
         The question; otherwise a `Refusal`. Where a study agreed on the model, family
         and what sites have of their own are those of the study, and how well it
-        predicts is asked of folds only.
+        predicts is not asked for.
     """
     if name == AxesOf.name:
         axes = _read_axes(rest, terms)
@@ -58,7 +56,7 @@ def read_modelled(
     model = _read_newton(rest, terms)
     if name == NewtonOf.name:
         return model
-    if terms.model is not None and not scored:
+    if terms.model is not None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
     return MeasuresOf(model)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Rows that a sum is over: those of one fold, or all others.
+    """Rows that are left out of a sum, or those that are left out alone.
 
     Parameters
     ----------

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from fedsdr.questions import FOLDED, AxesOf, MeasuresOf, NewtonOf
+from fedsdr.questions import FOLDED, AxesOf, HeldOutOf, NewtonOf
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation
-from fedsdr.summaries.prediction_sums import count_sums
 from fedsdr.summaries.spline_basis import SplineBasis
 from fedsdr.terms import Terms
 
@@ -32,7 +31,7 @@ def model_sums(terms: Terms) -> dict[str, int]:
 
 
 def fold_sums(again: dict[str, int], terms: Terms) -> dict[str, int]:
-    """List the sums that are asked for without each fold, and of its rows.
+    """List the sums by which predictions are scored.
 
     Parameters
     ----------
@@ -44,11 +43,12 @@ def fold_sums(again: dict[str, int], terms: Terms) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Number of values in each, by names such as "moments/fold".
+        Number of values in each: those without each fold, by names such as
+        "moments/fold", and that of errors of predictions.
     """
     found = {f"{name}/fold": n for name, n in again.items() if name in FOLDED}
-    if terms.model is not None and terms.model.folds:
-        found[f"{MeasuresOf.name}/fold"] = count_sums(Family(terms.model.family))
+    if terms.score_folds:
+        found[HeldOutOf.name] = HeldOutOf(terms).n_values
     return found
 
 
@@ -113,9 +113,12 @@ def describe_model(terms: Terms) -> list[str]:
             "its own, and so for the rows of each fold; but not whether sites agree"
         )
         classes = agreed.family == "logistic"
-        bins = ", and how many rows of each class have which prediction"
+        bins = (
+            "; and how many rows of each class have which prediction, the mean of a "
+            f"group of at least {agreed.group_rows} rows of a site"
+        )
         lines.append(
-            "how well the model without a fold predicts its rows, at means of groups: "
-            f"over these sites, sums of errors and losses{bins if classes else ''}"
+            "how well the models predict rows that they have not seen: over these "
+            f"sites, sums of errors and losses of all rows{bins if classes else ''}"
         )
     return lines

@@ -1,9 +1,6 @@
 """How well a study's model predicts: everything is fitted again without each fold."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.choices import Auto
@@ -11,7 +8,7 @@ from fedsdr.exceptions import InputError, UnscoredWarning, quietly, warn_user
 from fedsdr.method import Method
 from fedsdr.prediction import Measures, fit_additive
 from fedsdr.protocols.secure import SecureSite
-from fedsdr.questions import Asking, MeasuresOf
+from fedsdr.questions import Asking, HeldOutOf, NewtonOf
 from fedsdr.result import Result
 from fedsdr.rows.folds import Fold
 from fedsdr.run import Afterwards, Gathered, fit_again
@@ -19,7 +16,7 @@ from fedsdr.scored_folds import EVALUATION, ScoredFolds
 from fedsdr.study.prediction_stage import prepared_axes
 from fedsdr.summaries.families import Family
 from fedsdr.telling import tell
-from fedsdr.terms import AgreedModel, Terms
+from fedsdr.terms import Terms
 
 
 def scores_afterwards(terms: Terms, method: Method) -> Afterwards | None:
@@ -36,55 +33,58 @@ def scores_afterwards(terms: Terms, method: Method) -> Afterwards | None:
     -------
     callable or None
         Stage for `fedsdr.run.run`. For each fold it selects, estimates and fits the
-        model without the fold, and asks how well the model predicts the fold.
+        model without the fold; then it asks how well these models predict the rows
+        that they have not seen.
     """
-    model, n_folds = terms.model, terms.score_folds
-    if model is None or not n_folds:
+    n_folds = terms.score_folds
+    if not n_folds:
         return None
     plain = _without_tests(method)
 
     def stage(gathered: Gathered, result: Result) -> Asking[Result]:
         if result.found_nothing:
             return result
-        sums = []
+        models = []
         for number in range(1, n_folds + 1):
             tell(f"fitting without fold {number} of {n_folds}")
             fold = Fold(number, n_folds)
             try:
-                sums.append((yield from _quiet(_score(gathered, plain, terms, fold))))
+                models.append((yield from _quiet(_fit(gathered, plain, terms, fold))))
             except InputError as error:
                 warn_user(
                     f"predictions were not scored: without fold {number} {error}",
                     UnscoredWarning,
                 )
                 return result
-        return with_scores(result, sums, model)
+        settings = gathered.frame.settings
+        sums = yield HeldOutOf(terms, tuple(models), settings)
+        return with_scores(result, sums, terms)
 
     return stage
 
 
-def with_scores(result: Result, sums: Sequence[Vector], model: AgreedModel) -> Result:
+def with_scores(result: Result, sums: Vector, terms: Terms) -> Result:
     """Write cross-validated scores into a result.
 
     Parameters
     ----------
     result : Result
         The reduction of all rows.
-    sums : sequence of ndarray
-        Sums of `MeasuresOf`, one for each fold.
-    model : AgreedModel
-        The model that was fitted without them.
+    sums : ndarray
+        Sum of `HeldOutOf`.
+    terms : Terms
+        Terms that all parties agreed on.
 
     Returns
     -------
     Result
         With the scores of all rows together.
     """
-    found = Measures(np.sum(sums, axis=0))
-    classes = model.family == "logistic"
+    assert terms.model is not None
+    found, classes = Measures(sums), terms.model.family == "logistic"
     table = found.calibration().itertuples(index=False) if classes else ()
     scored = ScoredFolds(
-        len(sums),
+        terms.score_folds,
         found.n_rows,
         found.r2,
         found.mse,
@@ -97,7 +97,7 @@ def with_scores(result: Result, sums: Sequence[Vector], model: AgreedModel) -> R
 
 
 def with_own_scores(result: Result, party: SecureSite, terms: Terms) -> Result:
-    """Add the scores that a site has computed itself, from the sums that it opened.
+    """Add the scores that a site has computed itself, from the sum that it opened.
 
     Parameters
     ----------
@@ -111,12 +111,9 @@ def with_own_scores(result: Result, party: SecureSite, terms: Terms) -> Result:
     Returns
     -------
     Result
-        With the scores, if the site has opened those of every fold.
+        With the scores, if the site has opened their sum.
     """
-    sums, model = party.scored, terms.model
-    if model is None or not sums or len(sums) < terms.score_folds:
-        return result
-    return with_scores(result, sums, model)
+    return result if party.scored is None else with_scores(result, party.scored, terms)
 
 
 def _without_tests(method: Method) -> Method:
@@ -127,20 +124,19 @@ def _without_tests(method: Method) -> Method:
     return replace(method, select="criteria", n_directions=rule)
 
 
-def _score(
+def _fit(
     gathered: Gathered, method: Method, terms: Terms, fold: Fold
-) -> Asking[Vector]:
-    """Fit everything without a fold, and measure predictions of its rows."""
+) -> Asking[NewtonOf]:
+    """Select, estimate and fit the model without a fold."""
     model, settings = terms.model, replace(gathered.frame.settings, fold=fold)
     assert model is not None
     again, reduced = yield from fit_again(gathered.variables, method, settings)
     axes = prepared_axes(again, reduced, terms)
     fit = yield from fit_additive(axes, Family(model.family), model.own)
-    held = replace(settings, fold=replace(fold, held=True))
-    return (yield MeasuresOf(fit.question, held))
+    return fit.question
 
 
-def _quiet(asking: Asking[Vector]) -> Asking[Vector]:
+def _quiet(asking: Asking[NewtonOf]) -> Asking[NewtonOf]:
     """Go through a fit without its warnings: those of the whole fit are shown."""
     answer = None
     while True:
@@ -148,6 +144,6 @@ def _quiet(asking: Asking[Vector]) -> Asking[Vector]:
             try:
                 question = asking.send(answer)
             except StopIteration as end:
-                found: Vector = end.value
+                found: NewtonOf = end.value
                 return found
         answer = yield question

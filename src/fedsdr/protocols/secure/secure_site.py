@@ -20,11 +20,7 @@ from fedsdr.protocols.secure.exact_sums import (
     check_shapes,
     needs_powers,
 )
-from fedsdr.protocols.secure.replayed_model import (
-    FOLLOWED,
-    ReplayedModel,
-    replayed_models,
-)
+from fedsdr.protocols.secure.replayed_model import FOLLOWED, ReplayedModels
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
@@ -117,7 +113,7 @@ class SecureSite:
         self._gate = gate
         self._agreement = study.agreement()
         self._outcomes = Outcomes(study.variables.filled_places)
-        self._models = replayed_models(study.terms)
+        self._model = ReplayedModels(study.terms)
         self._agreed = False
         self._used: set[str] = set()
         self._round: _SiteRound | None = None
@@ -125,13 +121,12 @@ class SecureSite:
     @property
     def fitted(self) -> AdditiveFit | None:
         """Model that this site has fitted itself, from sums that it opened."""
-        return self._models[0].fitted
+        return self._model.fitted
 
     @property
-    def scored(self) -> list[Vector]:
-        """Measures of predictions of each fold, as this site has opened them."""
-        found = [one.measured for one in self._models[1:]]
-        return [one for one in found if one is not None]
+    def scored(self) -> Vector | None:
+        """Errors of predictions of all sites, from the sum that this site opened."""
+        return self._model.scored
 
     def own_part(self) -> Vector:
         """Compute what this site has of its own in the fitted model; it stays here.
@@ -183,7 +178,7 @@ class SecureSite:
         # What an earlier round did to the rows; rules judge them as they are. Sums that
         # were opened are shown again, since a steward may have voided one meanwhile.
         self._outcomes = Outcomes(self._study.variables.filled_places)
-        self._models = replayed_models(self._study.terms)
+        self._model = ReplayedModels(self._study.terms)
         self._rows.score(None)
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
@@ -209,7 +204,7 @@ class SecureSite:
         if name in self._used:
             raise Refusal("ORDER", "a round of this name has already been started")
         asked, context = self._read(name, statistic, request)
-        asked = self._model_of(asked).settle(self._outcomes.settle(asked))
+        asked = self._model.settle(self._outcomes.settle(asked))
         party = SumSite(self.name, self._identity, self._agreement, context)
         release = self._release(asked, context)
         reply = asdict(party.keys(*self._gate.head()))
@@ -372,18 +367,13 @@ class SecureSite:
         vector: Vector,
     ) -> Payload:
         """Go on with this site's own copy of the fit of the model."""
-        model = self._model_of(asked)
-        if model.knows(context.question, vector):
+        if self._model.knows(context.question, vector):
             return {}
-        asked = model.settle(self._outcomes.settle(asked))
+        asked = self._model.settle(self._outcomes.settle(asked))
         sites = tuple(sorted(opened.masked))
         self._gate.pin(replace(self._release(asked, context), sites=sites), vector, {})
-        model.take(asked, context.question, vector)
+        self._model.take(asked, context.question, vector)
         return {}
-
-    def _model_of(self, question: Question[Any]) -> ReplayedModel:
-        """Return the model that a question goes on with: one, and one for each fold."""
-        return self._models[fold_number(question)]
 
     def _publish(self, payload: Payload) -> Payload:
         if not self._agreed:
