@@ -10,8 +10,8 @@ OF_HALVES: tuple[Mutant, ...] = (
     off(
         "halves: what follows from several of them is not counted",
         "src/fedsdr/rows/dealt_rows.py",
-        "folds + held + self._deal(terms, deal_smallest)",
-        "folds + held + self._deal(terms, deal_halves)",
+        "halves = self._deal(terms, deal_smallest)",
+        "halves = self._deal(terms, deal_halves)",
         HALVES,
     ),
     off(

@@ -153,6 +153,10 @@ class SymmetryWarning(UserWarning):
     """The response depends on squares of columns, which directions do not show."""
 
 
+class UnscoredWarning(UserWarning):
+    """How well the model of a study predicts could not be measured."""
+
+
 class WeakSignalWarning(UserWarning):
     """The signal is weaker than requested; the reported result may be noise."""
 
@@ -196,6 +200,24 @@ def noted_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
     token = _NOTES.set(notes)
     try:
         yield notes
+    finally:
+        _NOTES.reset(token)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Neither show nor write down what is warned of meanwhile.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+    token = _NOTES.set(None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         _NOTES.reset(token)
 

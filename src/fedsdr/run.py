@@ -165,6 +165,52 @@ def _stages(
 ) -> Asking[Result]:
     """Go through all stages; what is yielded are questions to the sites."""
     gathered = yield from gather(variables, method, wide=wide)
+    gathered, result = yield from _fit(gathered, method, generator, rows_here=rows_here)
+    if afterwards is not None:
+        result = yield from afterwards(gathered, result)
+    return result
+
+
+def fit_again(
+    variables: Variables, method: Method, settings: RowSettings
+) -> Asking[tuple[Gathered, Result]]:
+    """Fit a method to other rows, whose columns are prepared as before.
+
+    Parameters
+    ----------
+    variables : Variables
+        Names of the columns and type of the response.
+    method : Method
+        Parameters of the fit.
+    settings : RowSettings
+        How rows are prepared, and without which fold.
+
+    Returns
+    -------
+    gathered : Gathered
+        Sums over these rows.
+    result : Result
+        Result of these rows. Sites are not asked whether they agree with it.
+
+    Yields
+    ------
+    Question
+        Questions to the sites.
+    """
+    gathered = yield from _gather_prepared(variables, method, settings)
+    generator = np.random.default_rng(0)
+    return (yield from _fit(gathered, method, generator, rows_here=False))
+
+
+def _fit(
+    gathered: Gathered,
+    method: Method,
+    generator: np.random.Generator,
+    *,
+    rows_here: bool,
+) -> Asking[tuple[Gathered, Result]]:
+    """Select, estimate and report; of many columns, the candidates are gathered too."""
+    variables = gathered.variables
     tell("selecting variables, with proof")
     if gathered.wide is None:
         selection = yield from select(gathered.evidence, method, generator)
@@ -196,9 +242,7 @@ def _stages(
         by_halves = jackknife(gathered.evidence, selection.own, found)
         sure = describe_certainty(certainty, found, gathered.frame, by_halves)
         result = replace(result, certainty=sure)
-    if afterwards is not None:
-        result = yield from afterwards(gathered, result)
-    return result
+    return gathered, result
 
 
 def _private_stages(
@@ -272,6 +316,14 @@ def gather(
             variables, terms, standardize=method.standardize
         )
     settings = yield from _agree_on_settings(terms, variables.filled_places, powers)
+    return (yield from _gather_prepared(variables, method, settings))
+
+
+def _gather_prepared(
+    variables: Variables, method: Method, settings: RowSettings
+) -> Asking[Gathered]:
+    """Ask for all sums of columns whose preparation is agreed on."""
+    terms = method.terms(variables)
     if terms.max_columns:
         diagonals = yield DiagonalsOf(terms, settings)
         frame = _frame(terms, settings, diagonals.sigma, standardize=method.standardize)

@@ -1,6 +1,6 @@
 """Terms by which every site computes its sums, and what must be known before."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from fedsdr.choices import rule_text
@@ -65,11 +65,29 @@ class AgreedModel:
     group_rows : int
         Fewest rows of a group. A site computes with means of groups, so that no answer
         depends on where a single row is.
+    folds : int, default=0
+        Folds of every site's rows by which predictions are scored: everything is fitted
+        again without each of them. 0 if they are not scored.
     """
 
     family: str
     own: str
     group_rows: int
+    folds: int = 0
+
+    def to_payload(self) -> dict[str, Any]:
+        """Write the model as plain values.
+
+        Returns
+        -------
+        dict
+            Value of each parameter by its name.
+        """
+        plain = asdict(self)
+        # Absent without it: studies keep their digests.
+        if not self.folds:
+            del plain["folds"]
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +185,16 @@ class Terms:
         return self.max_profiles // MOST_STEPS
 
     @property
+    def score_folds(self) -> int:
+        """Number of folds by which predictions are scored; 0 for no scores."""
+        return 0 if self.model is None else self.model.folds
+
+    @property
+    def outside_folds(self) -> "Terms":
+        """Terms of the fits without a fold, which test no variables."""
+        return replace(self, n_splits=0)
+
+    @property
     def half_functions(self) -> int:
         """Number of functions of y that sites have in common in halves of the rows.
 
@@ -220,7 +248,7 @@ class Terms:
             del plain["picture_rows"]
         model = plain.pop("model")
         if model is not None:
-            plain["model"] = asdict(model)
+            plain["model"] = model.to_payload()
         classes = plain.pop("classes")
         if classes:
             plain["classes"] = list(classes)

@@ -60,7 +60,7 @@ def questions_of(kind: str, sites: OwnSites) -> dict[str, list[dict[str, Any]]]:
 
     del transport
     add.exchange = exchange
-    run(add, STUDIES[kind], afterwards=later_stages(terms))
+    run(add, STUDIES[kind], afterwards=later_stages(terms, STUDIES[kind]))
     assert ("pictures" in found) == (kind in PICTURED)
     assert ("newton" in found) == (kind in MODELLED)
     return found

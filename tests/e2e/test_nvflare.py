@@ -58,8 +58,9 @@ GUEST = "guest@coordinator.study"
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
     # Enough rows that sites show some bins of a picture, and hide others.
     rows = simulate_rows(n_rows=150)
-    stages = {"pictures": True, "prediction": {"site_intercepts": True}}
+    stages = {"pictures": True, "prediction": {"site_intercepts": True, "folds": 2}}
     files = Files(tmp_path_factory.mktemp("study"), rows, **stages)
+    files.policy = {"max_models": 3}
     with sources_of_all_kinds(files) as found:
         yield found
 
@@ -197,10 +198,14 @@ def test_study_equals_that_in_one_process(
     # Sums of integers do not depend on who adds, or in which order.
     sums, sums_alone = read_sums(nodes.state), read_sums(alone)
     assert set(sums) == set(sums_alone)
-    kinds = [name.split("-")[0] for name in sums]
-    modelled = kinds.count("axes") + kinds.count("newton")
-    once = {"moments", "spread", "profile", "agreement", "pictures", "axes"}
-    assert set(kinds) == once | {"newton"}
+    kinds = [name.split("-")[0].split(".")[0] for name in sums]
+    modelled = sum(kinds.count(name) for name in ("axes", "newton", "held_out"))
+    once = {"agreement", "pictures", "held_out"}
+    assert all(kinds.count(name) == 1 for name in once)
+    # Of all rows, and without either fold.
+    thrice = {"moments", "spread", "axes"}
+    assert all(kinds.count(name) == 3 for name in thrice)
+    assert set(kinds) == once | thrice | {"profile", "newton"}
     # Two entries of every sum, and one more of those that sites have opened.
     n_entries = 2 * len(sums) + modelled
     for name, values in sums.items():
@@ -208,12 +213,17 @@ def test_study_equals_that_in_one_process(
     model = result.settings["prediction"]
     assert model == expected.settings["prediction"]
     assert model["sites"] == {}
+    scores = result.settings["evaluation"]
+    assert scores == expected.settings["evaluation"]
+    assert scores["n_rows"] == len(files.rows)
+    assert scores["r2"] > 0.3
     for name in NAMES:
         there = Result.from_json(files.root / name / "result.json")
         np.testing.assert_array_equal(there.directions, result.directions)
         own = there.settings["prediction"]
         np.testing.assert_allclose(own["coefficients"], model["coefficients"])
         assert list(own["sites"]) == [name]
+        assert there.settings["evaluation"] == scores
         entries = Ledger(files.root / name / "ledger").verify().n_entries
         assert entries == n_entries
 

@@ -56,6 +56,8 @@ class Files:
 
     def __init__(self, root: Path, rows: pd.DataFrame, **changes: Any) -> None:
         self.root, self.rows = root, rows
+        #: Limits in all site files that are written from now on.
+        self.policy: dict[str, Any] = {}
         self.coordinator = root / "coordinator"
         self.coordinator.mkdir(parents=True)
         roster = {}
@@ -111,7 +113,8 @@ class Files:
 
     def write_site(self, name: str, **table: Any) -> None:
         """Write the file of a site."""
-        write_toml(self.site_file(name), {"name": name, **table})
+        policy = {"policy": self.policy} if self.policy else {}
+        write_toml(self.site_file(name), {"name": name, **table, **policy})
 
     def prepare(self) -> None:
         """Begin ledgers, and accept all partners, as stewards do."""

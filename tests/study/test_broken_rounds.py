@@ -191,3 +191,13 @@ def test_a_finished_sum_cannot_be_voided_at_the_coordinator(files: Files) -> Non
     name = Ledger(files.root / "east" / "ledger").entries()[-1].round
     with pytest.raises(InputError, match="left unfinished"):
         SumFolder(files.coordinator / "run").void(name)
+
+
+@pytest.mark.parametrize("kind", ["tested_spread", "split_tests", "moments.2"])
+def test_rounds_of_all_sums_can_be_voided(kind: str, tmp_path: Path) -> None:
+    """Also of those with a longer name, or without a fold."""
+    name = f"{kind}-{'0a' * 8}-{'1b' * 8}"
+    begun = f"{name}-{'2c' * 8}"
+    SumFolder(tmp_path).save(name, {"sites": ["east"], "rounds": [begun]})
+    assert SumFolder(tmp_path).void(begun)
+    assert SumFolder(tmp_path).load(name) is None

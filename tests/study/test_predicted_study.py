@@ -76,7 +76,9 @@ def in_one_process(files: Files) -> PredictionModel:
         rows[name] = MemoryRows(held.X, held.y, np.random.default_rng(0), name)
     known = replace(agreed.variables, strict=False)
     found = run(
-        OwnSites(rows, known), study.method, afterwards=later_stages(agreed.terms)
+        OwnSites(rows, known),
+        study.method,
+        afterwards=later_stages(agreed.terms, study.method),
     )
     return read_model(found.to_json())
 
@@ -324,7 +326,8 @@ def test_models_of_one_response_are_fitted_once(tmp_path: Path) -> None:
         conduct(files.study_file, files.connect(), again)
     for name in NAMES:
         log = (files.root / name / "site.log").read_text()
-        assert "MODELS: the site has fitted models of this response in 1 other" in log
+        assert "MODELS: the study fits 1 model(s) of this response; the site" in log
+        assert "has fitted 1 in other studies, and fits 1 in all" in log
         set_policy(files, name, max_models=2)
     assert conduct(files.study_file, files.connect(), again).settings["prediction"]
 

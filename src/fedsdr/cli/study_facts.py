@@ -41,6 +41,7 @@ def describe_study(study: "StudyFile", n_rows: int) -> dict[str, Any]:
         "rounds": outlook.count_rounds(study),
         "max_profiles": agreed.terms.max_profiles,
         "max_steps": agreed.terms.max_steps,
+        "folds": agreed.terms.score_folds,
         "bytes_from_each_site": sum(one.n_bytes * one.times for one in leaving),
         "coordinator_sees": outlook.seen_by_coordinator(study),
         "sites_see": outlook.seen_by_sites(study),
@@ -48,12 +49,17 @@ def describe_study(study: "StudyFile", n_rows: int) -> dict[str, Any]:
     }
 
 
+def _how_often(name: str, found: dict[str, Any]) -> str:
+    kind, _, fold = name.partition("/")
+    often = f", at most {found['max_steps']} times" if kind == "newton" else ""
+    return often + (f", for each of {found['folds']} folds" if fold else "")
+
+
 def study_facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return names and values of what `describe_study` found, line by line."""
     counts = found["columns"]
-    often = {"newton": f", at most {found['max_steps']} times"}
     sums = ", ".join(
-        f"{name} ({n} numbers{often.get(name, '')})"
+        f"{name} ({n} numbers{_how_often(name, found)})"
         for name, n in found["sums"].items()
     )
     kinds = (

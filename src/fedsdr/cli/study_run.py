@@ -198,6 +198,8 @@ def fetch(
                 fetched.replace(out)
     if result.found_nothing:
         screen.say(tables.nothing())
+    for _, said in tables.scores(result):
+        screen.say(f"{said}.")
     screen.say(f"Wrote {out}.")
 
 

@@ -71,6 +71,7 @@ def _show(screen: Screen, result: "Result", out: Path | None) -> None:
         ("rows", f"{result.n_rows} in {result.n_sites} sites"),
         *tables.found(result, "columns"),
         ("certificate", tables.certificate(result)),
+        *tables.scores(result),
     ]
     screen.out.print(show_loadings(result))
     screen.out.print(tables.facts(rows))

@@ -86,6 +86,14 @@ def found(result: "Result", columns: str = "variables") -> list[tuple[str, str]]
     ]
 
 
+def scores(result: "Result") -> list[tuple[str, str]]:
+    """Say how well the model of a study predicts, if that was measured."""
+    from fedsdr.scored_folds import ScoredFolds
+
+    scored = ScoredFolds.read(result.settings)
+    return [] if scored is None else [("predictions", scored.describe())]
+
+
 def certificate(result: "Result") -> str:
     """Describe the certificate of the convex problem that selects the variables."""
     if result.gap is None or result.dual_bound is None:

@@ -10,7 +10,7 @@ from fedsdr.disclosure.peer_book import PeerBook
 from fedsdr.disclosure.policy import Policy
 from fedsdr.disclosure.release_gate import ReleaseGate
 from fedsdr.disclosure.release_rules import RULES
-from fedsdr.disclosure.releases import Release, subject_of
+from fedsdr.disclosure.releases import Release, fold_name, subject_of
 from fedsdr.disclosure.voiding import void_round
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Release",
     "ReleaseGate",
     "Violation",
+    "fold_name",
     "observe",
     "subject_of",
     "void_round",

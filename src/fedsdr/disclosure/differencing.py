@@ -11,7 +11,7 @@ from fedsdr.disclosure.increments import risky_increment
 from fedsdr.disclosure.joining import is_joined
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.releases import LEFT, Release
+from fedsdr.disclosure.releases import LEFT, Release, kind_of
 from fedsdr.disclosure.voiding import counted_pins, going_on, voided_rounds
 
 #: Sums that contain the covariance, or parts of it: moments of all columns; where there
@@ -111,8 +111,9 @@ def _held_in(statistic: str) -> frozenset[str]:
 
 
 def _kind(statistic: str) -> str:
-    """Name all sums that contain entries of the covariance alike."""
-    return "moments" if statistic in COVARIANCES else statistic
+    """Name all sums that contain entries of the covariance alike, of any folds."""
+    kind = kind_of(statistic)
+    return "moments" if kind in COVARIANCES else kind
 
 
 def comparable(release: Release, facts: Facts, related: Sequence[Entry]) -> list[Entry]:

@@ -122,6 +122,8 @@ class Facts:
         Fewest rows of a cell in pictures; 0 if the study has none.
     group_rows : int, default=0
         Fewest rows of a group in a model of y; 0 if the study fits none.
+    n_models : int, default=0
+        Number of models that the study fits: one, and one without each fold.
     """
 
     n_rows: int
@@ -143,6 +145,7 @@ class Facts:
     increments: Mapping[int, Increment] = field(default_factory=dict)
     picture_rows: int = 0
     group_rows: int = 0
+    n_models: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from fedsdr.disclosure.chain import Entry
 from fedsdr.disclosure.facts import Facts
 from fedsdr.disclosure.level_rules import Violation
 from fedsdr.disclosure.policy import Policy
-from fedsdr.disclosure.releases import LEFT, Release
+from fedsdr.disclosure.releases import LEFT, Release, kind_of
 
 #: Names of the sums, in ledgers.
 PICTURES = ("pictures",)
@@ -49,7 +49,7 @@ def many_pictures(
             f"allows none below {policy.min_slice_rows}: leave pictures out of the "
             "study, or lower min_slice_rows",
         )
-    earlier = _earlier_studies(PICTURES, release, facts, entries)
+    earlier = {one.study for one in _earlier_entries(PICTURES, release, facts, entries)}
     limit = policy.max_pictures
     if limit is None or len(earlier) < limit:
         return None
@@ -84,9 +84,9 @@ def many_models(
 
     Notes
     -----
-    Within a study all steps have the same groups. Groups along other directions may
-    differ from them by few rows, so that two models could show these. A voided round
-    counts too: what has left has left.
+    All steps of a model have the same groups. Groups along other directions, or without
+    a fold of the rows, may differ from them by few rows, so that two models could show
+    these. A voided round counts too: what has left has left.
     """
     if not facts.group_rows:
         return None
@@ -98,38 +98,46 @@ def many_models(
             "study, or raise max_models",
         )
     fewest = max(policy.min_slice_rows, policy.min_level_rows)
-    if facts.group_rows < fewest or facts.n_rows < facts.group_rows:
+    # Predictions of a fold are of groups too.
+    n_rows = facts.smallest_part if facts.n_models > 1 else facts.n_rows
+    if facts.group_rows < fewest or n_rows < facts.group_rows:
+        part = " in the smallest part" if n_rows < facts.n_rows else ""
         return Violation(
             "MODELS",
             f"the model would be fitted to groups of {facts.group_rows} rows; the site "
-            f"has {facts.n_rows} rows and allows no groups below {fewest}: agree on "
+            f"has {n_rows} rows{part} and allows no groups below {fewest}: agree on "
             "other group_rows in [prediction], or lower min_slice_rows and "
             "min_level_rows",
         )
-    earlier = _earlier_studies(MODELS, release, facts, entries)
-    if limit is None or len(earlier) < limit:
+    earlier = {
+        (entry.study, entry.statistic.partition("/")[2])
+        for entry in _earlier_entries(MODELS, release, facts, entries)
+    }
+    if limit is None or len(earlier) + facts.n_models <= limit:
         return None
+    folds = ": one, and one without each fold" if facts.n_models > 1 else ""
     return Violation(
         "MODELS",
-        f"the site has fitted models of this response in {len(earlier)} other "
-        f"study(ies), and does so in {limit}: leave [prediction] out of the study, or "
-        "raise max_models if the differences between groups of both may be known",
+        f"the study fits {facts.n_models} model(s) of this response{folds}; the site "
+        f"has fitted {len(earlier)} in other studies, and fits {limit} in all: leave "
+        "[prediction], or its folds, out of the study, or raise max_models if the "
+        "differences between groups of these models may be known",
     )
 
 
-def _earlier_studies(
+def _earlier_entries(
     statistics: Collection[str],
     release: Release,
     facts: Facts,
     entries: Iterable[Entry],
-) -> set[str]:
-    """Find other studies to which such sums have left, whatever they call y."""
+) -> list[Entry]:
+    """Find such sums that have left to other studies, whatever they call y."""
     names, prints = set(facts.target), set(facts.target.values()) - {""}
-    return {
-        entry.study
+    return [
+        entry
         for entry in entries
-        if entry.statistic in statistics
+        if kind_of(entry.statistic) in statistics
         and entry.stage in LEFT
         and entry.study != release.study
         and (names & set(entry.target) or prints & set(entry.target.values()))
-    }
+    ]

@@ -74,8 +74,8 @@ class Policy:
         Most studies that may have pictures of one and the same response; None for any
         number.
     max_models : int or None, default=1
-        Most studies that may fit a model of one and the same response; None for any
-        number, 0 for none.
+        Most models of one and the same response, in all studies together; None for any
+        number, 0 for none. A study that scores its model in five folds fits six.
     min_known_peers : int or None, default=None
         Fewest partners in a sum that the steward has accepted; None for all of them.
         Whatever it is, a partner with another key than the accepted one is refused.

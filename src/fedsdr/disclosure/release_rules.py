@@ -32,7 +32,7 @@ RULES = {
     "BUDGET": "not more privacy than the site spends in a year",
     "JOINING": "the part of this site alone only if it allows that",
     "PICTURES": "no small cells in pictures, and one study with pictures of a response",
-    "MODELS": "no small groups in models, and one study with a model of a response",
+    "MODELS": "no small groups in models, and one model of a response",
     "PARTNERS": "only partners that the steward has accepted",
 }
 

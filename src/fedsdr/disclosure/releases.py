@@ -29,6 +29,40 @@ VAIN: tuple[ReleaseStage, ...] = ("refused", "failed")
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 
 
+def fold_name(statistic: str, fold: int) -> str:
+    """Name a sum in ledgers.
+
+    Parameters
+    ----------
+    statistic : str
+        Kind of statistic.
+    fold : int
+        Fold without which, or of which, the sum is; 0 for all rows.
+
+    Returns
+    -------
+    str
+        "moments" for all rows, "moments/2" for fold 2.
+    """
+    return f"{statistic}/{fold}" if fold else statistic
+
+
+def kind_of(statistic: str) -> str:
+    """Return what kind of statistic a sum is, whatever rows it is over.
+
+    Parameters
+    ----------
+    statistic : str
+        Name in a ledger, see `fold_name`.
+
+    Returns
+    -------
+    str
+        Kind of statistic.
+    """
+    return statistic.partition("/")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
     """One statistic, and the set of sites whose sum of it will be known.
@@ -38,8 +72,9 @@ class Release:
     study : str
         Digest of the study, in hexadecimal.
     statistic : str
-        Kind of statistic, "moments" for example. A site uses one name for one kind in
-        every protocol, since rules compare releases of the same kind.
+        Kind of statistic, "moments" for example, or "moments/2" without a fold, see
+        `fold_name`. A site uses one name for one kind in every protocol, since rules
+        compare releases of the same kind.
     subject : str or None
         Digest of the exact question, in hexadecimal, see `subject_of`; None while it
         is not known.

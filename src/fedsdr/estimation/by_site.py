@@ -160,7 +160,8 @@ def check_sites(
         A question to the sites, unless there is nothing to agree with.
     """
     warn_of_covariances(found.spread[:N_SPREAD], total.n_rows, support.size)
-    if found.weak:
+    # A fit without a fold of the rows is not published.
+    if found.weak or frame.settings.fold is not None:
         return (), None
     noise = total.mixed(own).noise_floor
     shares = np.clip(found.eigenvalues - noise, 0.0, None)

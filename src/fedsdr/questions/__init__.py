@@ -16,6 +16,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf, MomentSums
 from fedsdr.questions.outcomes import (
@@ -37,8 +38,9 @@ from fedsdr.questions.question import (
     RowSettings,
     Sum,
     ask_sites,
+    fold_number,
 )
-from fedsdr.questions.reading import read_question
+from fedsdr.questions.reading import FOLDED, read_question
 from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
@@ -46,6 +48,7 @@ from fedsdr.questions.tested_spread import SpreadWithTests, ask_at_once
 
 __all__ = [
     "AS_HELD",
+    "FOLDED",
     "OUTCOMES",
     "Adder",
     "AgreementOf",
@@ -59,6 +62,7 @@ __all__ = [
     "ColumnsOf",
     "DiagonalsOf",
     "GapTotals",
+    "HeldOutOf",
     "Index",
     "JoinedRows",
     "MeasuresOf",
@@ -83,6 +87,7 @@ __all__ = [
     "ask_sites",
     "check_possible",
     "fills_from",
+    "fold_number",
     "powers_from",
     "read_question",
     "shape_totals",

@@ -79,24 +79,26 @@ class AxesOf(Question[Vector]):
             [[len(y), 1.0, y.sum(), (y**2).sum()], axes.sum(axis=0), squares]
         )
 
-    def axes_of(self, rows: Rows) -> tuple[Matrix, Vector]:
+    def axes_of(self, rows: Rows, *, grouped: bool = True) -> tuple[Matrix, Vector]:
         """Compute the reduced variables of a site, not centred.
 
         Parameters
         ----------
         rows : Rows
             Rows of the site.
+        grouped : bool, default=True
+            Whether rows are put at means of groups, where a study agreed on a model.
 
         Returns
         -------
         axes : ndarray of shape (n_rows, K)
-            Reduced variables; where a study agreed on a model, means of groups of rows,
-            see `near_means`.
+            Reduced variables, or means of groups of rows, see `near_means`.
         y : ndarray of shape (n_rows,)
             Responses: numbers, or 1 for the second of two classes that were agreed on.
         """
         # Gaps are filled and columns scored below: the sums of a fit centre rows, and
         # here the sites' means matter.
+        rows = self.settings.rows_of(rows)
         rows.rescale(self.settings.powers)
         y = self._numbers(np.asarray(rows.responses))
         Family("linear").check(y)
@@ -113,7 +115,7 @@ class AxesOf(Question[Vector]):
                 # A request may hold scales and directions of any size.
                 parts.append((own / self.scale) @ self.basis)
         axes, model = np.vstack(parts), self.terms.model
-        if model is not None:
+        if model is not None and grouped:
             with np.errstate(all="ignore"):
                 axes = near_means(axes, y, model.group_rows)
         return axes, y
@@ -208,13 +210,15 @@ class NewtonOf(Question[Vector]):
         width = self.splines.n_columns
         return N_COUNTS + 2 * width + width * (width + 1) // 2
 
-    def columns_of(self, rows: Rows) -> tuple[Matrix, Vector]:
+    def columns_of(self, rows: Rows, *, grouped: bool = True) -> tuple[Matrix, Vector]:
         """Compute the columns of the model at one site.
 
         Parameters
         ----------
         rows : Rows
             Rows of the site.
+        grouped : bool, default=True
+            Whether rows are put at means of groups, see `AxesOf.axes_of`.
 
         Returns
         -------
@@ -223,7 +227,8 @@ class NewtonOf(Question[Vector]):
         y : ndarray of shape (n_rows,)
             Responses, which are checked.
         """
-        axes, y = replace(self.axes, settings=self.settings).axes_of(rows)
+        asked = replace(self.axes, settings=self.settings)
+        axes, y = asked.axes_of(rows, grouped=grouped)
         self.family.check(y)
         return self.splines.columns(axes), y
 

@@ -61,7 +61,7 @@ class DiagonalsOf(Question[Diagonals]):
             Sums of the site; zeros for a column that is constant up to rounding.
         """
         rows.warn_if_far(self.settings.powers)
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         weights = rows.weights(self.terms, strict=self.terms.strict)
         functions = response_functions(weights) or no_functions
         width = self.terms.n_functions
@@ -195,7 +195,7 @@ class BlockOf(Question[ColumnSums]):
         ColumnSums
             Square matrices; the second is zero if no kernel can be computed.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         ones = np.ones(self.columns.size)
         return block_of(lambda: rows.batches(self.columns, ones, functions))
@@ -301,7 +301,7 @@ class ColumnsOf(Question[ColumnSums]):
         ColumnSums
             Columns; those of the kernel are zero if none can be computed.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         parts = rows.beside(self.columns, functions)
         return columns_of(parts, rows.n_rows, self.terms.n_features, self.columns)

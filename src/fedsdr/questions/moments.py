@@ -95,7 +95,7 @@ class MomentsOf(Question[MomentSums]):
             Moments of the site.
         """
         rows.warn_if_far(self.settings.powers)
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         found = list(rows.summarize_parts(self.terms))
         summaries = [one for one in found if isinstance(one, Summary)]
         halves = found[-1] if isinstance(found[-1], HalfSums) else None
@@ -222,7 +222,7 @@ class CandidateErrors(Question[Vector]):
         ndarray of shape (n_candidates,)
             Mean squared errors.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         return rows.errors(self.terms, self.bases)
 
     def request(self) -> dict[str, Any]:

@@ -213,7 +213,7 @@ class Outcomes:
             scores = self._scores(powers)
             _compare(settings.scores.points, scores.points)
             _compare(settings.scores.scores, scores.scores)
-        own = RowSettings(powers, settings.places, fills, scores)
+        own = replace(settings, powers=powers, fills=fills, scores=scores)
         found: Question[Any] = replace(question, settings=own)  # type: ignore[type-var]
         return found
 

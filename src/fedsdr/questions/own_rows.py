@@ -72,7 +72,7 @@ class RowsOf(Question[JoinedRows]):
         JoinedRows
             Rows of the site.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms)) or no_functions
         parts = list(rows.batches(self.columns, self.scale, functions))
         # Rows in memory come in one part, which need not be copied.

@@ -82,7 +82,7 @@ class PicturesOf(Question[Matrix]):
             See `picture_part`. Numbers are deviations from the site's mean, and those
             far from it are moved nearer, see `Rows.plain_response`.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         with np.errstate(all="ignore"):
             # A request may hold scales and directions of any size.
             axes = np.concatenate(

@@ -7,6 +7,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.questions.additive_steps import AxesOf, NewtonOf
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -25,6 +26,7 @@ from fedsdr.questions.question import Question
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.questions.tested_spread import SpreadWithTests
 from fedsdr.summaries.diagonals import Diagonals
+from fedsdr.summaries.prediction_sums import N_PLAIN
 from fedsdr.summaries.slicing import Pairs
 from fedsdr.summaries.summary import Summary
 
@@ -92,6 +94,8 @@ def check_possible(
         _check_pictures(question, vector)
     elif isinstance(question, AxesOf | NewtonOf):
         _check_modelled(question, vector)
+    elif isinstance(question, HeldOutOf):
+        _check_measures(vector)
     elif isinstance(question, CandidateErrors) and (vector < 0.0).any():
         raise impossible("an error of a candidate is negative")
     elif isinstance(question, SplitTestsOf):
@@ -137,6 +141,17 @@ def _check_modelled(question: AxesOf | NewtonOf, vector: Vector) -> None:
             raise impossible("its means are larger than its squares allow")
     elif (np.diag(question.read(vector).curvature) < -PRECISION * rows).any():
         raise impossible("its loss bends downwards")
+
+
+def _check_measures(vector: Vector) -> None:
+    rows, _, squares, errors, _ = vector[:N_PLAIN]
+    if rows != np.rint(rows) or rows < 1 or squares < 0.0 or errors < 0.0:
+        raise impossible("its numbers of rows, or its squares, are none")
+    first, second, _ = np.split(vector[N_PLAIN:], 3)
+    counts = np.concatenate([first, second])
+    whole = (counts == np.rint(counts)).all() and (counts >= 0.0).all()
+    if counts.size and not (whole and counts.sum() == rows):
+        raise impossible("its numbers of rows in bins are none")
 
 
 def _is_definite_kernel(question: Covariances) -> bool:

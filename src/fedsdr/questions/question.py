@@ -16,6 +16,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.normal_scores import NormalScores
+from fedsdr.rows.folds import Fold
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.telling import tell
@@ -42,14 +43,32 @@ class RowSettings:
         Values that the gaps are filled with.
     scores : NormalScores or None, default=None
         Scores that the columns are then replaced by.
+    fold : Fold or None, default=None
+        Rows that the sum is over, where predictions are scored; all rows if None.
     """
 
     powers: Powers | None = None
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
+    fold: Fold | None = None
 
-    def apply(self, rows: Rows, terms: Terms) -> None:
+    def rows_of(self, rows: Rows) -> Rows:
+        """Return the rows of one site that the sum is over.
+
+        Parameters
+        ----------
+        rows : Rows
+            All rows of the site.
+
+        Returns
+        -------
+        Rows
+            All of them, or those of a fold or outside it.
+        """
+        return rows if self.fold is None else rows.of_fold(self.fold)
+
+    def apply(self, rows: Rows, terms: Terms) -> Rows:
         """Rescale columns, fill gaps and score columns of one site.
 
         Parameters
@@ -58,13 +77,20 @@ class RowSettings:
             Rows of the site.
         terms : Terms
             Terms that all parties agreed on.
+
+        Returns
+        -------
+        Rows
+            The rows that the sum is over, prepared.
         """
+        rows = self.rows_of(rows)
         rows.rescale(self.powers)
         if self.fills is not None:
             rows.fill(self.places, self.fills)
         rows.score(self.scores)
         if self.fills is not None or self.scores is not None:
             rows.check(terms, largest=LARGEST)
+        return rows
 
     def request(self) -> dict[str, Any]:
         """Return what sites need to know of the settings.
@@ -72,8 +98,8 @@ class RowSettings:
         Returns
         -------
         dict
-            Dictionary with the keys "powers", "means", "points" and "scores", or some
-            of them.
+            Dictionary with the keys "powers", "means", "points", "scores" and "fold",
+            or some of them.
         """
         found: dict[str, Any] = {}
         if self.powers is not None:
@@ -82,6 +108,8 @@ class RowSettings:
             found["means"] = self.fills
         if self.scores is not None:
             found |= {"points": self.scores.points, "scores": self.scores.scores}
+        if self.fold is not None:
+            found["fold"] = self.fold.number
         return found
 
 
@@ -184,6 +212,24 @@ class Adder(Protocol):
         object
             Sum over the sites.
         """
+
+
+def fold_number(question: Question[Any]) -> int:
+    """Return the fold that a question is about.
+
+    Parameters
+    ----------
+    question : Question
+        Any question.
+
+    Returns
+    -------
+    int
+        Number of the fold, 0 if the sum is over all rows.
+    """
+    settings: RowSettings | None = getattr(question, "settings", None)
+    fold = None if settings is None else settings.fold
+    return 0 if fold is None else fold.number
 
 
 #: A computation that yields questions, is sent the sums, and returns what it found.

@@ -9,6 +9,7 @@ import numpy as np
 from fedsdr.arrays import Matrix, Vector
 from fedsdr.exceptions import Refusal
 from fedsdr.normal_scores import N_CUTS, NormalScores
+from fedsdr.questions.additive_steps import AxesOf, NewtonOf
 from fedsdr.questions.checked_arrays import (
     LARGEST_COEFFICIENT,
     LARGEST_PROFILE,
@@ -24,6 +25,7 @@ from fedsdr.questions.column_sums import (
     GapTotals,
     ScoreSteps,
 )
+from fedsdr.questions.held_out import HeldOutOf
 from fedsdr.questions.many_columns import BlockOf, ColumnsOf, DiagonalsOf
 from fedsdr.questions.moments import CandidateErrors, MomentsOf
 from fedsdr.questions.pictures_of import PicturesOf
@@ -35,12 +37,19 @@ from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.questions.tested_spread import SpreadWithTests
+from fedsdr.rows.folds import Fold
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.picture_sums import MOST_PICTURED
 from fedsdr.summaries.profile import Common, PooledCovariance
 from fedsdr.summaries.site_agreement import Expected
 from fedsdr.terms import Terms
+
+#: Sums that are asked for once more without each fold.
+FOLDED = (
+    *(MomentsOf.name, DiagonalsOf.name, BlockOf.name, ColumnsOf.name),
+    *(SpreadOf.name, ProfileOf.name, RemainderOf.name, AxesOf.name, NewtonOf.name),
+)
 
 # Larger than the power of any number.
 LARGEST_POWER = 1100
@@ -90,6 +99,9 @@ def read_question(
         return GapTotals(places, powers)
     fills = _read_fills(rest, len(places)) if places else None
     scores = _read_scores(rest, terms.n_features) if terms.scored else None
+    fold = _read_fold(name, rest, terms)
+    if fold is not None:
+        terms = terms.outside_folds
     question: Any = None
     if name == MomentsOf.name and not rest and not terms.max_columns:
         question = MomentsOf(terms)
@@ -120,9 +132,22 @@ def read_question(
         question = _read_pictures(rest, terms)
     elif name in MODELLED and terms.max_steps:
         question = read_modelled(name, rest, terms)
+    elif name == HeldOutOf.name and terms.score_folds and not rest:
+        question = HeldOutOf(terms)
     if question is None:
         raise Refusal("MALFORMED", "the study does not ask for such a sum")
-    return replace(question, settings=RowSettings(powers, places, fills, scores))
+    return replace(question, settings=RowSettings(powers, places, fills, scores, fold))
+
+
+def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> Fold | None:
+    if "fold" not in rest:
+        return None
+    number, n_folds = rest.pop("fold"), terms.score_folds
+    if type(number) is not int or not 1 <= number <= n_folds:
+        raise Refusal("MALFORMED")
+    if name not in FOLDED:
+        raise Refusal("MALFORMED", "the study does not ask for such a sum of a fold")
+    return Fold(number, n_folds)
 
 
 def _read_powers(rest: dict[str, Any], n_features: int) -> Powers | None:

@@ -86,7 +86,7 @@ class SpreadOf(Question[Vector]):
             that is not. Other units are found without digits; with them, sums of
             variances and of logarithms would determine the variances of two sites.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         variances = rows.variances()
         varies = variances > 0.0
         logarithms = np.rint(np.log2(np.where(varies, variances, 1.0)))
@@ -170,7 +170,7 @@ class RemainderOf(Question[Vector]):
             See `fedsdr.summaries.remainder`; zeros if no kernel can be computed from
             the site's rows.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms))
         d = self.terms.n_features
         nothing = np.zeros(self.n_values)
@@ -267,7 +267,7 @@ class ProfileOf(Question[Profile]):
         Profile
             Sums of the site; zeros if no kernel can be computed from its rows.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.weights_again(self.terms))
         if functions is None:
             return Profile.zero(*self.basis.shape)

@@ -122,7 +122,7 @@ class AgreementOf(Question[Findings]):
         Findings
             Codes that apply, and sums of the site.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         weights = rows.weights_again(self.terms)
         functions = response_functions(weights)
         view = SiteView.nothing()

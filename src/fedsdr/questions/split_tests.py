@@ -80,7 +80,7 @@ class SplitTestsOf(Question[Vector]):
             See `fedsdr.summaries.cross_fit`; zeros if no kernel can be computed from
             the site's rows.
         """
-        self.settings.apply(rows, self.terms)
+        rows = self.settings.apply(rows, self.terms)
         functions = response_functions(rows.tested_weights(self.terms))
         if functions is None:
             return np.zeros(self.n_values)

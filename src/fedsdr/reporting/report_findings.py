@@ -16,6 +16,7 @@ from fedsdr.reporting.report_pictures import (
 )
 from fedsdr.reporting.stability_display import frequencies_of
 from fedsdr.result import NOTHING, Result
+from fedsdr.scored_folds import ScoredFolds
 
 #: Numbers that are written "below" this one.
 SMALL_P = 1e-4
@@ -138,7 +139,24 @@ def found_section(result: Result) -> Html:
     effects = draw_effects(result)
     if effects is not None:
         parts += [tag("h3", "What it predicts"), effects.html("effects")]
+    scored = ScoredFolds.read(result.settings)
+    if scored is not None:
+        parts += _scores(scored)
     return join(parts)
+
+
+def _scores(scored: ScoredFolds) -> list[Html]:
+    """Say how well a model predicts, and compare probabilities with shares."""
+    said = (
+        f"{scored.describe()}. Variables, directions and curves were found again "
+        "without each fold."
+    )
+    if not scored.calibration:
+        return [tag("p", said)]
+    rows = [[f"{n}", f"{p:.2f}", f"{o:.2f}"] for n, p, o in scored.calibration]
+    head = ["rows", "predicted", "observed"]
+    title = "Predicted probability and observed share of the second class"
+    return [tag("p", said), write_table(title, head, rows, numbers=2)]
 
 
 def variable_table(result: Result) -> Html:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask
 from fedsdr.exceptions import InputError
+from fedsdr.rows.folds import Fold
 from fedsdr.rows.half_samples import N_PARTS, deal_halves, deal_smallest
 from fedsdr.terms import Terms
 
@@ -82,8 +83,8 @@ class DealtRows(ABC):
         -------
         list of ndarray of bool, shape (n_rows,)
             Rows of every fold, rows held out, and the others, and of the smallest sets
-            that follow from halves; none if there are too few rows for them, which is
-            for another rule to say.
+            that follow from halves and from folds by which predictions are scored;
+            none if there are too few rows for them, which is for another rule to say.
         """
         try:
             masks = self._masks(terms)
@@ -92,7 +93,13 @@ class DealtRows(ABC):
             return []
         # Of every fold there are two masks, with and without it.
         folds = masks[1 : 2 * terms.n_folds : 2] + masks[2 * terms.n_folds :]
-        return folds + held + self._deal(terms, deal_smallest)
+        halves = self._deal(terms, deal_smallest)
+        return folds + held + halves + self._scored(terms)
+
+    def _scored(self, terms: Terms) -> list[Mask]:
+        n_folds = terms.score_folds
+        folds = (Fold(number, n_folds, held=True) for number in range(1, n_folds + 1))
+        return [self.in_fold(fold) for fold in folds]
 
     def _masks(self, terms: Terms) -> list[Mask]:
         masks: list[Mask] = []
@@ -165,6 +172,39 @@ class DealtRows(ABC):
             Part of each row, from 0; the same in every call.
         """
         return self._shuffled(self.n_rows, use, n_parts) % n_parts
+
+    def in_fold(self, fold: Fold) -> Mask:
+        """Return which rows a sum for a fold is over.
+
+        Parameters
+        ----------
+        fold : Fold
+            The fold, or all rows outside it.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            True for these rows; the same in every call, and in every study of a site
+            that keeps its halves.
+        """
+        own = self._score_folds(fold.n_folds) == fold.number - 1
+        return own if fold.held else ~own
+
+    def _score_folds(self, n_folds: int) -> NDArray[np.intp]:
+        """Deal rows to folds, those with like responses to different ones."""
+
+        def shuffled(n_units: int, use: str) -> NDArray[np.intp]:
+            return self._shuffled(n_units, use, n_folds, self._halves_seed)
+
+        if self.subjects is not None:
+            return self._of_rows(shuffled(self.n_subjects, "scores") % n_folds)
+        order = shuffled(self.n_rows, "scores")
+        ordered = order[np.argsort(self.responses[order], kind="stable")]
+        lots = np.arange(self.n_rows) // n_folds
+        within = np.lexsort((shuffled(self.n_rows, "lots"), lots))
+        folds = np.empty(self.n_rows, dtype=np.intp)
+        folds[ordered[within]] = np.arange(self.n_rows) % n_folds
+        return folds
 
     def _assign(self, n_folds: int) -> NDArray[np.intp]:
         n_units = self.n_subjects

@@ -13,6 +13,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.overriding import override
+from fedsdr.rows.folds import Fold
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -101,6 +102,7 @@ class MemoryRows(Rows):
     _weights: dict[Any, Weights] = field(default_factory=dict, init=False, repr=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
     _unscored: Any = field(default=None, init=False, repr=False)
+    _folded: tuple[Fold, Rows] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._seed = int(self.generator.integers(2**63))
@@ -233,6 +235,20 @@ class MemoryRows(Rows):
     @override
     def held(self) -> Iterator[Matrix]:
         yield from self._blocks(self._own)
+
+    @override
+    def some(self, kept: Mask) -> "MemoryRows":
+        held = self._own if self._unscaled is None else self._unscaled
+        rows = by_rows(held)[kept]
+        if self._gaps is not None:
+            rows = np.where(self._gaps[kept], np.nan, rows)
+        subjects = None
+        if self.groups is not None:
+            subjects = np.unique(self.groups[kept], return_inverse=True)[1]
+        generator = np.random.default_rng(self._seed)
+        return MemoryRows(
+            rows, self.y[kept], generator, self.label, self.columns, groups=subjects
+        )
 
     @override
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:

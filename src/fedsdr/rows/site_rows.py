@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsdr.arrays import Matrix, Vector
+from fedsdr.arrays import Mask, Matrix, Vector
 from fedsdr.data.names import enumerate_names
 from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.dealt_rows import DealtRows
+from fedsdr.rows.folds import Fold
 from fedsdr.summaries import Summary
 from fedsdr.summaries.column_spread import (
     ROUNDING,
@@ -63,6 +64,7 @@ class Rows(DealtRows):
     label: object
     columns: tuple[str, ...]
     origin: ColumnOrigin | None
+    _folded: "tuple[Fold, Rows] | None"
 
     @abstractmethod
     def check(
@@ -186,6 +188,39 @@ class Rows(DealtRows):
             Rows, rescaled, before gaps are filled and columns are scored; NaN is a gap.
             They must not be overwritten.
         """
+
+    @abstractmethod
+    def some(self, kept: Mask) -> "Rows":
+        """Return some of the rows, as the site holds them.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_rows,)
+            Which ones.
+
+        Returns
+        -------
+        Rows
+            These rows: not rescaled, with their gaps, and not scored.
+        """
+
+    def of_fold(self, fold: Fold) -> "Rows":
+        """Return the rows that a sum for a fold is over.
+
+        Parameters
+        ----------
+        fold : Fold
+            The fold, or all rows outside it.
+
+        Returns
+        -------
+        Rows
+            These rows, of which the last ones are kept for the next sum.
+        """
+        if self._folded is None or self._folded[0] != fold:
+            # Both kinds of rows have the slot.
+            self._folded = fold, self.some(self.in_fold(fold))  # type: ignore[misc]
+        return self._folded[1]
 
     @abstractmethod
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:

@@ -14,6 +14,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores
 from fedsdr.overriding import override
+from fedsdr.rows.folds import Fold
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -82,6 +83,7 @@ class StreamedRows(Rows):
         default=None, init=False, repr=False
     )
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
+    _folded: tuple[Fold, Rows] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._stream = self._make_stream()
@@ -155,6 +157,19 @@ class StreamedRows(Rows):
     @override
     def held(self) -> Iterator[Matrix]:
         yield from self._stream.held()
+
+    @override
+    def some(self, kept: Mask) -> "StreamedRows":
+        def read() -> Iterator[tuple[Matrix, NDArray[Any]]]:
+            start = 0
+            for X, y in self.read():
+                own = kept[start : start + len(y)]
+                start += len(y)
+                if own.any():
+                    yield X[own], y[own]
+
+        generator = np.random.default_rng(self._seed)
+        return StreamedRows(read, generator, self.label, self.columns, self.memory)
 
     @override
     def errors(self, terms: Terms, bases: Sequence[Matrix]) -> Matrix:

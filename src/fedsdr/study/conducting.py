@@ -93,7 +93,7 @@ def conduct(
     if result is None:
         desk.form(without)
         generator = np.random.default_rng(study.model.seed)
-        later = later_stages(desk.study.terms)
+        later = later_stages(desk.study.terms, study.method)
         found = run(desk.add, study.method, generator, later)
         result = desk.describe(found)
         result.to_json(folder / RESULT)
@@ -218,11 +218,13 @@ class _Desk:
         )
 
     def _sums(self, n_rows: int) -> list[dict[str, Any]]:
-        """List sites and rows of every sum; sites refuse one over other rows."""
+        """List sites and rows of every sum over all rows; sites refuse other ones."""
         begun = self._state.begun().items()
+        kinds = [(name.partition("-")[0], saved["sites"]) for name, saved in begun]
         return [
-            {"sum": name.partition("-")[0], "sites": saved["sites"], "n_rows": n_rows}
-            for name, saved in begun
+            {"sum": kind, "sites": sites, "n_rows": n_rows}
+            for kind, sites in kinds
+            if "." not in kind
         ]
 
     def earlier_result(self) -> Result | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedsdr.questions import AxesOf, NewtonOf
+from fedsdr.questions import FOLDED, AxesOf, HeldOutOf, NewtonOf
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.newton_parts import SiteDeviation
 from fedsdr.summaries.spline_basis import SplineBasis
@@ -28,6 +28,48 @@ def model_sums(terms: Terms) -> dict[str, int]:
     start = np.zeros(splines.n_columns)
     step = NewtonOf(axes, splines, Family("linear"), SiteDeviation("nothing"), start)
     return {one.name: one.n_values for one in (axes, step)}
+
+
+def fold_sums(again: dict[str, int], terms: Terms) -> dict[str, int]:
+    """List the sums by which predictions are scored.
+
+    Parameters
+    ----------
+    again : dict of str to int
+        Sums of a fit without tests, with their numbers of values.
+    terms : Terms
+        Terms of the study.
+
+    Returns
+    -------
+    dict of str to int
+        Number of values in each: those without each fold, by names such as
+        "moments/fold", and that of errors of predictions.
+    """
+    found = {f"{name}/fold": n for name, n in again.items() if name in FOLDED}
+    if terms.score_folds:
+        found[HeldOutOf.name] = HeldOutOf(terms).n_values
+    return found
+
+
+def times_asked(terms: Terms, statistic: str) -> int:
+    """Return how often a sum is asked for at most; profiles are counted once.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms of the study.
+    statistic : str
+        Name of the sum, "newton" or "newton/fold".
+
+    Returns
+    -------
+    int
+        Newton steps that were agreed on, for each fold.
+    """
+    kind, _, fold = statistic.partition("/")
+    steps = terms.max_steps if kind == NewtonOf.name else 1
+    return steps * (terms.score_folds if fold else 1)
 
 
 def describe_model(terms: Terms) -> list[str]:
@@ -63,5 +105,20 @@ def describe_model(terms: Terms) -> list[str]:
         lines.append(
             "how much the intercepts of the sites differ, as one sum of squares; the "
             "intercept of a site stays there"
+        )
+    if agreed.folds:
+        lines.append(
+            f"all sums from the moments to the model once more without each of "
+            f"{agreed.folds} folds of the rows, which every site deals by a secret of "
+            "its own, and so for the rows of each fold; but not whether sites agree"
+        )
+        classes = agreed.family == "logistic"
+        bins = (
+            "; and how many rows of each class have which prediction, the mean of a "
+            f"group of at least {agreed.group_rows} rows of a site"
+        )
+        lines.append(
+            "how well the models predict rows that they have not seen: over these "
+            f"sites, sums of errors and losses of all rows{bins if classes else ''}"
         )
     return lines

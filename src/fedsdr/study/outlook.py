@@ -14,7 +14,6 @@ from fedsdr.questions import (
     ColumnsOf,
     DiagonalsOf,
     MomentsOf,
-    NewtonOf,
     PicturesOf,
     PrivateMoments,
     ProfileOf,
@@ -25,7 +24,12 @@ from fedsdr.questions import (
     SpreadWithTests,
 )
 from fedsdr.rows.half_samples import smallest_sets
-from fedsdr.study.model_outlook import describe_model, model_sums
+from fedsdr.study.model_outlook import (
+    describe_model,
+    fold_sums,
+    model_sums,
+    times_asked,
+)
 from fedsdr.study.privacy_cost import describe_privacy
 from fedsdr.study.study_file import StudyFile
 from fedsdr.summaries.picture_sums import MOST_PICTURED, N_PICTURE_BINS
@@ -89,11 +93,17 @@ def statistics(study: StudyFile) -> dict[str, int]:
         Number of values in each sum, in the order in which sums are requested; of a
         profile, and of tests in each half, for 10 selected variables and 2 directions,
         or as many as there are, of pictures and models for 2 directions, and of columns
-        for 10 of them.
+        for 10 of them. "moments/fold" is asked for without each fold of the rows.
     """
     terms = study.to_study().terms
     if terms.privacy is not None:
         return {PrivateMoments.name: PrivateMoments(terms).n_values}
+    again = _sums(study, terms.outside_folds) if terms.score_folds else {}
+    return {**_sums(study, terms), **fold_sums(again, terms)}
+
+
+def _sums(study: StudyFile, terms: Terms) -> dict[str, int]:
+    """List the sums over all rows, or those without one fold."""
     if terms.max_columns:
         found = {
             DiagonalsOf.name: DiagonalsOf(terms).n_values,
@@ -149,13 +159,10 @@ def count_rounds(study: StudyFile) -> int:
     """
     agreed = study.to_study()
     return 2 + sum(
-        _times(agreed.terms, one) * (len(STAGES) + agreed.is_shown(one))
+        times_asked(agreed.terms, one)
+        * (len(STAGES) + agreed.is_shown(one.partition("/")[0]))
         for one in statistics(study)
     )
-
-
-def _times(terms: Terms, statistic: str) -> int:
-    return terms.max_steps if statistic == NewtonOf.name else 1
 
 
 def leaves_site(study: StudyFile) -> list[Leaving]:
@@ -189,7 +196,7 @@ def leaves_site(study: StudyFile) -> list[Leaving]:
                     _size(one, sizes, items),
                     one.formula,
                     one.seen_by,
-                    _times(agreed.terms, statistic),
+                    times_asked(agreed.terms, statistic),
                 )
                 for one in SECURE.message(name, "reply").fields
             ]

@@ -9,9 +9,10 @@ from fedsdr.exceptions import InputError, Refusal
 from fedsdr.prediction import PredictionModel, axes_of, fit_additive, model_values
 from fedsdr.prediction.model_file import FIELD
 from fedsdr.protocols.secure import SecureSite
-from fedsdr.questions import Asking
+from fedsdr.questions import Asking, AxesOf
 from fedsdr.result import Result
 from fedsdr.run import Afterwards, Gathered
+from fedsdr.scored_folds import EVALUATION
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.spline_basis import EFFECTS, N_SHOWN, REACH
 from fedsdr.terms import Terms
@@ -41,14 +42,34 @@ def prediction_afterwards(terms: Terms) -> Afterwards | None:
     def stage(gathered: Gathered, result: Result) -> Asking[Result]:
         if result.found_nothing:
             return result
-        frame, axes = gathered.frame, axes_of(result, terms)
-        scale = frame.scale[axes.columns]
-        axes = replace(axes, scale=scale, settings=frame.settings)
+        axes = prepared_axes(gathered, result, terms)
         fit = yield from fit_additive(axes, Family(model.family), model.own)
         found = PredictionModel.from_fit(result, fit, classes=terms.classes)
         return with_model(result, found)
 
     return stage
+
+
+def prepared_axes(gathered: Gathered, result: Result, terms: Terms) -> AxesOf:
+    """Ask for the reduced variables of a fit, on the scale of its sums.
+
+    Parameters
+    ----------
+    gathered : Gathered
+        Sums that the result is from.
+    result : Result
+        The reduction.
+    terms : Terms
+        Terms that all parties agreed on.
+
+    Returns
+    -------
+    AxesOf
+        The question.
+    """
+    frame, axes = gathered.frame, axes_of(result, terms)
+    scale = frame.scale[axes.columns]
+    return replace(axes, scale=scale, settings=frame.settings)
 
 
 def with_model(result: Result, model: PredictionModel) -> Result:
@@ -125,6 +146,6 @@ def _with_earlier_model(result: Result, path: Path) -> Result:
     same = earlier.settings.get("study") == result.settings["study"]
     if not same or not np.array_equal(earlier.directions, result.directions):
         return result
-    names = [name for name in (FIELD, EFFECTS) if name in earlier.settings]
+    names = [name for name in (FIELD, EFFECTS, EVALUATION) if name in earlier.settings]
     kept = {name: earlier.settings[name] for name in names}
     return replace(result, settings={**result.settings, **kept})

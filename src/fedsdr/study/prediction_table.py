@@ -10,6 +10,9 @@ from fedsdr.study.study_columns import FROZEN, Target
 from fedsdr.summaries.safe_bins import FEWEST_ROWS
 from fedsdr.terms import AgreedModel
 
+#: Folds at most.
+MOST_FOLDS = 10
+
 #: Newton steps at most, if a study says nothing; mostly 5 to 10 are enough.
 USUAL_STEPS = 20
 
@@ -28,6 +31,9 @@ class PredictionTable(BaseModel):
         Newton steps at most, each of which is one sum.
     group_rows : int, default=10
         Fewest rows of a group: sites compute with means of such groups.
+    folds : int, default=0
+        Folds of every site's rows by which predictions are scored: everything is fitted
+        once more without each of them. 0 for no scores.
     """
 
     model_config = FROZEN
@@ -36,6 +42,7 @@ class PredictionTable(BaseModel):
     site_intercepts: StrictBool = False
     steps: StrictInt = Field(default=USUAL_STEPS, gt=N_CHOOSING, le=MOST_NEWTON)
     group_rows: StrictInt = Field(default=FEWEST_ROWS, ge=3, le=1000)
+    folds: StrictInt = Field(default=0, ge=0, le=MOST_FOLDS)
 
     def for_response(self, target: Target, *, discrete: bool) -> AgreedModel:
         """Combine the table with what the study says about the response.
@@ -52,6 +59,11 @@ class PredictionTable(BaseModel):
         AgreedModel
             Part of the terms. An `InputError` says why a response has no such model.
         """
+        if self.folds == 1:
+            raise InputError(
+                "[prediction] folds = 1 leaves no row to fit to: use 5, or 0 for no "
+                "scores"
+            )
         usual = "logistic" if discrete else "linear"
         family = usual if self.family == "auto" else self.family
         if discrete and (family != "logistic" or len(target.classes) != 2):
@@ -72,4 +84,4 @@ class PredictionTable(BaseModel):
                 "beforehand: declare range = [0, highest] for the target"
             )
         own = "intercepts" if self.site_intercepts else "nothing"
-        return AgreedModel(family, own, self.group_rows)
+        return AgreedModel(family, own, self.group_rows, self.folds)

@@ -128,6 +128,8 @@ def _leaving(study: StudyFile) -> Section:
     most, steps = terms.max_profiles, terms.max_steps
     more = f", with one of at most {most} sums called profile" if most else ""
     more += f", with {steps} sums called newton, the most there are" if steps else ""
+    n_folds = terms.score_folds
+    more += f", and those called fold for each of {n_folds} folds" if n_folds else ""
     lines = (
         (
             "Rows, and values of single persons, do not leave a site: no message has a "

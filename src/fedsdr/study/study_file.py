@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from fedsdr.choices import HoldOut, Moments
 from fedsdr.disclosure.releases import canonical
 from fedsdr.exceptions import InputError
 from fedsdr.method import Method, response_type
@@ -231,6 +232,8 @@ class StudyFile(BaseModel):
                 "a study with [privacy] has one sum, with noise, and fits no model: "
                 "remove [prediction] or [privacy]"
             )
+        if self.prediction is not None and self.prediction.folds:
+            self._check_scored()
         open_ended = [
             f"'{name}'"
             for name in self.imputed
@@ -268,6 +271,15 @@ class StudyFile(BaseModel):
             raise InputError(
                 "[privacy] needs all classes of y beforehand: declare the target as a "
                 "category with levels, or [model] response = 'ordered'"
+            )
+
+    def _check_scored(self) -> None:
+        method = self.method
+        if method.selects_by_tests or isinstance(method.penalty, Moments | HoldOut):
+            raise InputError(
+                "[prediction] folds needs [model] select = 'criteria' or 'tested', and "
+                "a penalty that needs no parts of the rows, such as 'universal': parts "
+                "of folds would be small"
             )
 
     def _check_pictured(self) -> None:
@@ -407,6 +419,8 @@ class StudyFile(BaseModel):
             del found["pictures"]
         if self.prediction is None:
             del found["prediction"]
+        elif not self.prediction.folds:
+            del found["prediction"]["folds"]
         return found
 
     def settings(self) -> dict[str, Any]:

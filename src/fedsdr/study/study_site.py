@@ -23,6 +23,7 @@ from fedsdr.spoken import escaped
 from fedsdr.study.accepted_studies import for_study
 from fedsdr.study.checked_files import CheckError
 from fedsdr.study.prediction_stage import with_own_model
+from fedsdr.study.scoring_stage import with_own_scores
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.stewardship import open_ledger
@@ -92,7 +93,8 @@ class StudySite:
                 result = read_message(payload, self._study, took_part=took_part)
                 terms = self._study.to_study().terms
                 path = self._site.at(self._site.result)
-                with_own_model(result, self._party, terms, path).to_json(path)
+                found = with_own_model(result, self._party, terms, path)
+                with_own_scores(found, self._party, terms).to_json(path)
         except Exception as error:
             if self._writes:
                 log_failure(self._site.at(self._site.log), name, error)

@@ -12,7 +12,9 @@ N_BINS, LARGEST_BIN = 400, 8.0
 N_PLAIN = 5
 
 
-def prediction_sums(y: Vector, mean: Vector, family: Family) -> Vector:
+def prediction_sums(
+    y: Vector, mean: Vector, family: Family, shown: Vector | None = None
+) -> Vector:
     """Compute what a site adds to measure predictions of its rows.
 
     Parameters
@@ -21,6 +23,8 @@ def prediction_sums(y: Vector, mean: Vector, family: Family) -> Vector:
         Responses and predicted means.
     family : Family
         Distribution of y.
+    shown : ndarray of shape (n_rows,), optional
+        Predicted means by which rows go into bins; `mean` if not given.
 
     Returns
     -------
@@ -42,6 +46,9 @@ def prediction_sums(y: Vector, mean: Vector, family: Family) -> Vector:
     plain = [len(y), y.sum(), (y**2).sum(), ((y - mean) ** 2).sum(), loss]
     if family.name != "logistic":
         return np.array(plain)
+    if shown is not None:
+        mean = shown
+        share = np.clip(shown, tiny, 1 - tiny)
     predictor = np.log(share) - np.log1p(-share)
     places = (predictor + LARGEST_BIN) * (N_BINS / (2 * LARGEST_BIN))
     bins = np.clip(places, 0, N_BINS - 1).astype(np.intp)

@@ -288,5 +288,8 @@ class AgreedStudy:
             origin=rows.origin,
             scored=terms.scored,
         )
-        grouped = 0 if terms.model is None else terms.model.group_rows
-        return replace(facts, picture_rows=terms.picture_rows, group_rows=grouped)
+        found = replace(facts, picture_rows=terms.picture_rows)
+        if terms.model is None:
+            return found
+        n_models = 1 + terms.model.folds
+        return replace(found, group_rows=terms.model.group_rows, n_models=n_models)

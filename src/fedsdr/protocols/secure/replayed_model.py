@@ -9,12 +9,19 @@ import numpy as np
 from fedsdr.arrays import Vector
 from fedsdr.estimation.additive_fit import AdditiveFit, fit_additive
 from fedsdr.exceptions import Refusal
-from fedsdr.questions import Asking, AxesOf, NewtonOf, Question
+from fedsdr.questions import (
+    Asking,
+    AxesOf,
+    HeldOutOf,
+    NewtonOf,
+    Question,
+    fold_number,
+)
 from fedsdr.summaries.families import Family
 from fedsdr.terms import Terms
 
 #: Sums of a model that every site opens, if a study agreed on the model.
-FOLLOWED = (AxesOf.name, NewtonOf.name)
+FOLLOWED = (AxesOf.name, NewtonOf.name, HeldOutOf.name)
 
 # Machines differ in the last digits of what they solve. What a site computes with is
 # its own value, so that nothing can be chosen within these limits.
@@ -63,7 +70,7 @@ class ReplayedModel:
             The same, with this site's own knots, coefficients and weights. A `Refusal`
             if the coordinator's are others, or if earlier sums were not opened here.
         """
-        if self._model is None or question.name not in FOLLOWED:
+        if self._model is None or not isinstance(question, AxesOf | NewtonOf):
             return question
         if self._fit is None:
             if not isinstance(question, AxesOf):
@@ -120,6 +127,95 @@ class ReplayedModel:
                 self._next = self._fit.send(vector)  # type: ignore[union-attr]
             except StopIteration as end:
                 self.fitted = end.value
+
+
+class ReplayedModels:
+    """All models of a study as a site follows them.
+
+    Parameters
+    ----------
+    terms : Terms
+        Terms that the site agreed to.
+
+    Notes
+    -----
+    There is one model of all rows, and one without each fold by which predictions are
+    scored. A coordinator chooses the axes of each, once.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._models = [ReplayedModel(terms) for _ in range(1 + terms.score_folds)]
+        self._scores: tuple[bytes, Vector] | None = None
+
+    @property
+    def fitted(self) -> AdditiveFit | None:
+        """The model of all rows, once it is fitted."""
+        return self._models[0].fitted
+
+    @property
+    def scored(self) -> Vector | None:
+        """Sum of `HeldOutOf`, once it is opened."""
+        return None if self._scores is None else self._scores[1]
+
+    def settle(self, question: Question[Any]) -> Question[Any]:
+        """Replace what the coordinator sent by what follows from opened sums.
+
+        Parameters
+        ----------
+        question : Question
+            Question as it was read from a message, with this site's own settings.
+
+        Returns
+        -------
+        Question
+            See `ReplayedModel.settle`. Predictions are those of this site's own models;
+            a `Refusal` if one of them is not fitted yet.
+        """
+        if not isinstance(question, HeldOutOf):
+            return self._models[fold_number(question)].settle(question)
+        fits = [one.fitted for one in self._models[1:]]
+        models = tuple(fit.question for fit in fits if fit is not None)
+        if len(models) < len(fits):
+            raise Refusal("ORDER", "a model without a fold is not fitted yet")
+        return replace(question, models=models)
+
+    def knows(self, digest: bytes, vector: Vector) -> bool:
+        """Return whether a sum has been opened before, see `ReplayedModel.knows`.
+
+        Parameters
+        ----------
+        digest : bytes
+            Digest of the question.
+        vector : ndarray of shape (n_values,)
+            The opened sum.
+
+        Returns
+        -------
+        bool
+            False if there was none; a `Refusal` if there was another one.
+        """
+        if self._scores is not None and self._scores[0] == digest:
+            if not np.array_equal(self._scores[1], vector):
+                raise Refusal("TAMPERED", "another sum of this kind was opened before")
+            return True
+        return any(one.knows(digest, vector) for one in self._models)
+
+    def take(self, question: Question[Any], digest: bytes, vector: Vector) -> None:
+        """Go on with a fit, or keep the errors of predictions.
+
+        Parameters
+        ----------
+        question : AxesOf, NewtonOf or HeldOutOf
+            Question that the sum answers, settled.
+        digest : bytes
+            Digest of the question.
+        vector : ndarray of shape (n_values,)
+            The opened sum.
+        """
+        if isinstance(question, HeldOutOf):
+            self._scores = digest, vector
+        else:
+            self._models[fold_number(question)].take(question, digest, vector)
 
 
 def _compare(asked: NewtonOf, own: NewtonOf) -> None:

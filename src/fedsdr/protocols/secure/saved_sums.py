@@ -9,6 +9,9 @@ from fedsdr.files import explained, write_atomically
 from fedsdr.protocols.exchange import Payload
 from fedsdr.protocols.wire import decode, encode
 
+# "moments-<study>-<question>", or "moments.2-..." without fold 2.
+_NAME = re.compile(r"[a-z_]+(\.\d+)?(-[0-9a-f]{16}){2}")
+
 
 class SumStore(Protocol):
     """Keeps finished sums, and which sites an unfinished one was begun with."""
@@ -183,9 +186,7 @@ class SumFolder:
             `InputError` if there was no such attempt.
         """
         name = round_name.rpartition("-")[0]
-        saved = (
-            self.load(name) if re.fullmatch(r"[a-z]+(-[0-9a-f]{16}){2}", name) else None
-        )
+        saved = self.load(name) if _NAME.fullmatch(name) else None
         fixed = saved is None or ("values" in saved and not finished)
         begun = [] if saved is None or fixed else saved.get("rounds", [])
         if saved is None or round_name not in begun:

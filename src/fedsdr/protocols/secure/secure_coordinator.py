@@ -261,7 +261,8 @@ class SecureSum(AskedSites):
     def _name(self, statistic: str, request: Payload) -> tuple[str, bytes]:
         """Name a sum, and digest its question."""
         question = hashlib.sha256(encode({"q": [statistic, request]})).digest()
-        return f"{statistic}-{self.study.digest[:16]}-{question.hex()[:16]}", question
+        kind = f"{statistic}.{request['fold']}" if "fold" in request else statistic
+        return f"{kind}-{self.study.digest[:16]}-{question.hex()[:16]}", question
 
     def _check_saved(self, saved: Payload, question: bytes, n_values: int) -> None:
         # A sum that was not finished has sites only.

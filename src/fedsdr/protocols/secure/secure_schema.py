@@ -238,6 +238,7 @@ QUESTION = (
             "axes",
             "newton",
             "measures",
+            "held_out",
             "private",
         ),
     ),
@@ -258,12 +259,14 @@ QUESTION = (
         "y; for tested_spread both that and what spread has; for pictures and axes "
         "directions, and for newton and measures also a model of y on the reduced "
         "variables: where its knots are, its family, coefficients, and how far sites "
-        "may deviate; otherwise nothing",
+        "may deviate; the number of a fold, if the sum is without it; otherwise "
+        "nothing",
         EVERYONE,
         fields=(
             FieldSpec("powers", "array", shape=("d",), dtype="<i8", absent=True),
             CUTS,
             FieldSpec("means", "array", shape=(ANY,), dtype="<f8", absent=True),
+            FieldSpec("fold", "int", absent=True),
             *SCORES,
             replace(BASES, absent=True),
             *PROFILE,
@@ -415,7 +418,8 @@ SECURE = Schema(
                 "uncertain by, sums of the model's columns, gradient, and upper "
                 "triangle of the curvature; for measures: n_i, sum and squares of y, "
                 "squared errors, losses, and for two classes in bins of the predictor "
-                "the rows of either class and the predictions; for private: the "
+                "the rows of either class and the predictions; for held_out: the same, "
+                "of predictions of rows that a model has not seen; for private: the "
                 "upper triangle of the sum of w w' over bounded rows w, with discrete "
                 "Gaussian noise of this site, and 1",
                 "coordinator, as noise; of the x_i it can read the sum",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedsdr.arrays import Vector
-from fedsdr.disclosure import LedgerError, OpenGate, Release, ReleaseGate
+from fedsdr.disclosure import LedgerError, OpenGate, Release, ReleaseGate, fold_name
 from fedsdr.estimation.additive_fit import AdditiveFit
 from fedsdr.exceptions import InputError, Refusal, SiteWarning, warn_user
 from fedsdr.protocols.exchange import Payload
@@ -20,7 +20,7 @@ from fedsdr.protocols.secure.exact_sums import (
     check_shapes,
     needs_powers,
 )
-from fedsdr.protocols.secure.replayed_model import FOLLOWED, ReplayedModel
+from fedsdr.protocols.secure.replayed_model import FOLLOWED, ReplayedModels
 from fedsdr.protocols.secure.secure_schema import SECURE
 from fedsdr.protocols.wire import encode
 from fedsdr.questions import (
@@ -31,6 +31,7 @@ from fedsdr.questions import (
     MomentsOf,
     Outcomes,
     Question,
+    fold_number,
     read_question,
 )
 from fedsdr.rows.site_rows import Rows
@@ -112,7 +113,7 @@ class SecureSite:
         self._gate = gate
         self._agreement = study.agreement()
         self._outcomes = Outcomes(study.variables.filled_places)
-        self._model = ReplayedModel(study.terms)
+        self._model = ReplayedModels(study.terms)
         self._agreed = False
         self._used: set[str] = set()
         self._round: _SiteRound | None = None
@@ -121,6 +122,11 @@ class SecureSite:
     def fitted(self) -> AdditiveFit | None:
         """Model that this site has fitted itself, from sums that it opened."""
         return self._model.fitted
+
+    @property
+    def scored(self) -> Vector | None:
+        """Errors of predictions of all sites, from the sum that this site opened."""
+        return self._model.scored
 
     def own_part(self) -> Vector:
         """Compute what this site has of its own in the fitted model; it stays here.
@@ -172,7 +178,7 @@ class SecureSite:
         # What an earlier round did to the rows; rules judge them as they are. Sums that
         # were opened are shown again, since a steward may have voided one meanwhile.
         self._outcomes = Outcomes(self._study.variables.filled_places)
-        self._model = ReplayedModel(self._study.terms)
+        self._model = ReplayedModels(self._study.terms)
         self._rows.score(None)
         self._rows.rescale(None)
         fill_with_own_means(self._study, self._rows)
@@ -396,7 +402,7 @@ class SecureSite:
     def _release(self, question: Question[Any], context: Context) -> Release:
         return Release(
             self._study.digest,
-            question.name,
+            fold_name(question.name, fold_number(question)),
             self._study.subject(question.name, context.question),
             n_values=question.n_values,
             round=context.round,

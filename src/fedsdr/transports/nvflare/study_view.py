@@ -194,4 +194,5 @@ def _read_sum(file: Path, changed: int, _size: int) -> SumView:
     saved = decode(file.read_bytes())
     values = saved.get("values", ())
     sites = tuple(sorted(map(str, saved["sites"])))
-    return SumView(file.name.partition("-")[0], sites, len(values), changed / 1e9)
+    kind = file.name.partition("-")[0].replace(".", "/")
+    return SumView(kind, sites, len(values), changed / 1e9)
