@@ -31,7 +31,10 @@ TIED = 1e-3
 DISTINCT = 0.05
 # Eigenvalues of R on A below this, relative to the largest, count as zero.
 REGULAR = 1e-7
+# Projections of rows that do not meet their equations, and the error at which they do,
+# relative to rho: a thousandth of what stands in the way of a proof.
 ROW_PROJECTIONS = 100
+MET = 1e-9
 OVER_PROJECTION = 1.8
 # Full-size eigendecompositions that one improvement of the dual may take.
 IMPROVEMENTS = 15
@@ -357,12 +360,16 @@ def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, 
     """Find rows z in the box with z V = target V, near the target; V orthonormal."""
     wanted = target @ basis
     rows = np.clip(target, -rho, rho)
-    open_rows = np.arange(rows.shape[0])
+    open_rows, moving, left = np.arange(rows.shape[0]), rows, wanted
     for _ in range(ROW_PROJECTIONS):
-        error = wanted[open_rows] - rows[open_rows] @ basis
-        unmet = np.abs(error).max(axis=1, initial=0.0) > 1e-12
-        open_rows, error = open_rows[unmet], error[unmet]
-        if open_rows.size == 0:
+        error = left - moving @ basis
+        unmet = np.abs(error).max(axis=1, initial=0.0) > MET * rho
+        if not unmet.any():
             break
-        rows[open_rows] = np.clip(rows[open_rows] + error @ basis.T, -rho, rho)
+        if not unmet.all():
+            rows[open_rows] = moving
+            open_rows, error = open_rows[unmet], error[unmet]
+            moving, left = moving[unmet], left[unmet]
+        moving = np.minimum(np.maximum(moving + error @ basis.T, -rho), rho)
+    rows[open_rows] = moving
     return rows, np.linalg.norm(wanted - rows @ basis, axis=1)
