@@ -157,7 +157,7 @@ def complete_dual(problem: Problem, small: Problem, inner: Bounded) -> Completio
         - problem.kernel
     )
     dual = np.clip(-slack, -rho, rho)
-    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    rest = np.delete(np.arange(problem.n_features), active)
     dual[rest, rest] = rho
     dual[np.ix_(active, active)] = inner.dual
     nullspace = _span(np.hstack([_range_of(small, inner.pi), tied]))
@@ -199,7 +199,7 @@ def complete_by_regression(
     """
     rho, slack = problem.penalty, completion.slack
     dual = completion.dual.copy()
-    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    rest = np.delete(np.arange(problem.n_features), active)
     inside, outside = np.ix_(active, active), np.ix_(rest, rest)
     across = np.ix_(rest, active)
     sigma = problem.regular_sigma
@@ -249,7 +249,8 @@ def prove_bound(
     """
     shifted = completion.slack + dual
     shifted += margin * problem.regular_sigma
-    if scipy.linalg.lapack.dpotrf(shifted, lower=True, overwrite_a=True)[1]:
+    # The transpose is in LAPACK's order of columns: it need not be copied.
+    if scipy.linalg.lapack.dpotrf(shifted.T, lower=True, overwrite_a=True)[1]:
         return None
     loosened = margin * (1.0 + problem.ridge / problem.penalty)
     value = np.clip(completion.eigenvalues, 0.0, None).sum()
