@@ -17,6 +17,7 @@ is its gap. For K = 1 the trace implies :math:`Q \succeq 0` and W is left out.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ FEW = 16
 SIGNS = np.array([1.0, -1.0])[:, None, None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Interior:
     """A point inside all constraints, or a direction: P, N, Z, mu and W.
 
@@ -50,7 +51,7 @@ class _Interior:
     level: float
     above: Matrix
 
-    @property
+    @cached_property
     def pi(self) -> Matrix:
         return self.parts[0] - self.parts[1]
 

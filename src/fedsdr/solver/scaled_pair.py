@@ -4,7 +4,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from fedsdr.arrays import Matrix
-from fedsdr.solver.small_lapack import cholesky_small, eigenvalues_small
+from fedsdr.solver.small_lapack import (
+    cholesky_small,
+    eigenvalues_small,
+    right_singular_small,
+)
 
 
 class ScaledPair:
@@ -25,7 +29,7 @@ class ScaledPair:
 
     def __init__(self, first: Matrix, second: Matrix) -> None:
         left, right = cholesky_small(first), cholesky_small(second)
-        _, self.values, rotation = np.linalg.svd(right.T @ left)
+        self.values, rotation = right_singular_small(right.T @ left)
         root = np.sqrt(self.values)
         self._first, self._roots = first, np.multiply.outer(root, root)
         self.basis = left @ (rotation.T / root)
