@@ -292,7 +292,9 @@ class _Newton:
         """Evaluate how a step changes both pairs, in their own coordinates."""
         slack, seen = self.model.change(step)
         on_cone = self.cone.scaled(slack, step.pi)
-        return on_cone, self.ball and self.ball.scaled(step.above, -seen)
+        if self.ball is None:
+            return on_cone, None
+        return on_cone, self.ball.scaled(step.above, -seen)
 
     def reach(self, step: _Interior, moves: _Moves) -> tuple[float, float]:
         """Find the largest primal and dual steps that stay inside."""

@@ -282,11 +282,14 @@ def span_tests(batches: Batches, basis: Matrix) -> list[SpanTest | None]:
     With :math:`z = B'x`, e what the first functions of y leave beside z and w what x
     leaves, in white coordinates, the rows :math:`w \otimes e` have the mean zero. That
     is tested as Hotelling does, from their own covariance, so that rows may have any
-    variances (White 1980). The span was estimated from
-    these rows too, among others: for one of m sites the statistic is too small by
-    about 1/m along directions into which the span could have turned.
+    variances (White 1980). The span was estimated from these rows too, among others:
+    for one of m sites the statistic is too small by about 1/m along directions into
+    which the span could have turned.
     """
-    going = _over_rows(batches, basis, closer=False)
+    going = list(_started(batches, basis))
+    for one, rows, functions in _again(batches, going):
+        for tested, own in one.products(rows, functions):
+            tested.add(own)
     return [None if one is None else one.test() for one in going]
 
 
@@ -310,14 +313,15 @@ def closer_tests(batches: Batches, basis: Matrix) -> list[CloserTest | None]:
     A variable is tested as a span is, with its own weight :math:`\Theta w`,
     :math:`\Theta = (\sum ww')^{+}`.
     """
-    going = _over_rows(batches, basis, closer=True)
+    going = list(_started(batches, basis))
+    for one, rows, functions in _again(batches, going):
+        for tested, own in one.products(rows, functions, closer=True):
+            tested.add(own)
     return [None if one is None else one.closer_test() for one in going]
 
 
-def _over_rows(
-    batches: Batches, basis: Matrix, *, closer: bool
-) -> list["_Going | None"]:
-    """Add up what the tests of the first directions need."""
+def _started(batches: Batches, basis: Matrix) -> Iterator["_Going | None"]:
+    """Find in a first pass what is beside the span of the first 1, ..., K directions."""
     n_rows = 0
     scatter: Matrix | float = 0.0
     moved: Matrix | float = 0.0
@@ -326,18 +330,23 @@ def _over_rows(
         scatter = scatter + rows.T @ rows
         moved = moved + rows.T @ functions
     sums = np.asarray(scatter), np.asarray(moved)
-    going = [
-        _Going.start(n_rows, *sums, basis[:, : k + 1]) for k in range(basis.shape[1])
-    ]
-    step, start = -(-n_rows // MOST_ROWS), 0
-    if any(one is not None for one in going):
-        for rows, functions in batches():
-            chosen = slice(-start % step, None, step)
-            start += len(rows)
-            for one in going:
-                if one is not None:
-                    one.add(rows[chosen], functions[chosen], closer=closer)
-    return going
+    for k in range(basis.shape[1]):
+        yield _Going.start(n_rows, *sums, basis[:, : k + 1])
+
+
+def _again(
+    batches: Batches, going: Sequence["_Going | None"]
+) -> Iterator[tuple["_Going", Matrix, Matrix]]:
+    """Go through the rows, or some of very many, for every span that can be tested."""
+    tested = [one for one in going if one is not None]
+    if not tested:
+        return
+    step, start = -(-tested[0].n_rows // MOST_ROWS), 0
+    for rows, functions in batches():
+        chosen = slice(-start % step, None, step)
+        start += len(rows)
+        for one in tested:
+            yield one, rows[chosen], functions[chosen]
 
 
 def directions_needed(tests: Sequence[SpanTest | None]) -> Matrix:
@@ -413,16 +422,21 @@ class _Going:
             _Hotelling(),
         )
 
-    def add(self, rows: Matrix, functions: Matrix, *, closer: bool) -> None:
+    def products(
+        self, rows: Matrix, functions: Matrix, *, closer: bool = False
+    ) -> Iterator[tuple["_Hotelling", Matrix]]:
         """Multiply what rows and functions of y leave beside the span."""
         root = np.sqrt(self.n_rows)
         y, z = functions[:, : self.slopes.shape[1]] * root, rows @ self.basis
         left, beside = y - z @ self.slopes * root, rows - z @ self.back
         white = beside @ self.white
-        self.outside.add(_pairs(white, left))
+        pairs = [(self.outside, white, left)]
+        pairs += [(self.inside, z, y)] if closer else []
+        for tested, first, second in pairs:
+            every = first[:, :, None] * second[:, None, :]
+            yield tested, every.reshape(1, len(rows), -1)
         if closer:
-            self.inside.add(_pairs(z, y))
-            self.own.add((white @ self.white.T).T[:, :, None] * left)
+            yield self.own, (white @ self.white.T).T[:, :, None] * left
 
     def test(self) -> SpanTest:
         """Judge the span."""
@@ -441,12 +455,6 @@ class _Going:
             self.own.p_values()[0],
             float(abs(best @ root[0]) / np.linalg.norm(root[0])),
         )
-
-
-def _pairs(first: Matrix, second: Matrix) -> NDArray[np.float64]:
-    """Multiply all columns of two matrices, for one test."""
-    every = first[:, :, None] * second[:, None, :]
-    return every.reshape(1, len(first), -1)
 
 
 class _Hotelling:
