@@ -321,7 +321,7 @@ def closer_tests(batches: Batches, basis: Matrix) -> list[CloserTest | None]:
 
 
 def _started(batches: Batches, basis: Matrix) -> Iterator["_Going | None"]:
-    """Find in a first pass what is beside the span of the first 1, ..., K directions."""
+    """Find in a first pass what is beside the spans of the first directions."""
     n_rows = 0
     scatter: Matrix | float = 0.0
     moved: Matrix | float = 0.0
