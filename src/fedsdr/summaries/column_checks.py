@@ -246,6 +246,8 @@ class CloserTest(SpanTest):
 
     Parameters
     ----------
+    p_value, freedom : float, int
+        See `SpanTest`.
     inside : float
         P-value of the test that y does not go with the span at all.
     variables : ndarray of shape (s,)
