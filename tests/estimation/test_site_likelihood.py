@@ -19,7 +19,12 @@ from fedsdr.estimation.by_site import (
     shrinkage_for,
 )
 from fedsdr.estimation.direction_test import judge
-from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, _last_apart
+from fedsdr.estimation.site_likelihood import (
+    SiteFit,
+    SiteLikelihood,
+    _last_apart,
+    inverse_on_range,
+)
 from fedsdr.method import Method
 from fedsdr.metrics import subspace_distance
 from fedsdr.questions import (
@@ -629,3 +634,13 @@ def test_rare_dummies_have_no_direction_beside_their_curves() -> None:
             sites.append((X, X[:, :3].sum(axis=1) + 2.0 * rng.normal(size=100)))
         dimensions.append(Sites(sites).estimate().directions.shape[1])
     assert dimensions == [1] * 8
+
+
+def test_the_inverse_on_the_range_is_that_of_numpy() -> None:
+    for diagonal in ([2.0, -4.0, 0.0], [1.0], [0.0, 0.0], []):
+        matrix = np.diag(np.array(diagonal))
+        wanted = np.linalg.pinv(matrix, hermitian=True)
+        np.testing.assert_allclose(inverse_on_range(matrix), wanted)
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    found = inverse_on_range(rows.T @ rows)
+    np.testing.assert_allclose(found @ rows.T @ rows, np.eye(4), atol=1e-12)

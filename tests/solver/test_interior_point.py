@@ -7,7 +7,8 @@ from tests.solver.cases import Case, random_case
 from fedsdr.exceptions import ConvergenceWarning
 from fedsdr.solver import Problem, certify, penalty_max, solve
 from fedsdr.solver.dense import solve_dense
-from fedsdr.solver.interior_point import ScaledPair, reach, solve_interior
+from fedsdr.solver.interior_point import solve_interior
+from fedsdr.solver.scaled_pair import ScaledPair, reach
 
 
 def positive_definite(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -52,12 +53,19 @@ def test_every_iterate_is_inside(rng: np.random.Generator) -> None:
 def test_a_pair_becomes_one_diagonal_matrix(rng: np.random.Generator) -> None:
     first, second = positive_definite(rng, 5), positive_definite(rng, 5)
     pair = ScaledPair(first, second)
-    for scaled in (
-        pair.inverse @ first @ pair.inverse.T,
-        pair.basis.T @ second @ pair.basis,
-    ):
+    for scaled in pair.scaled(first, second):
         np.testing.assert_allclose(scaled, np.diag(pair.values), atol=1e-10)
     np.testing.assert_allclose(pair.metric @ second @ pair.metric, first, atol=1e-9)
+
+
+def test_without_a_guess_the_target_takes_the_first_matrix_away(
+    rng: np.random.Generator,
+) -> None:
+    first, second = positive_definite(rng, 5), positive_definite(rng, 5)
+    pair, nothing = ScaledPair(first, second), np.zeros((5, 5))
+    found = pair.target(0.0, None)
+    np.testing.assert_allclose(found, -first)
+    np.testing.assert_allclose(pair.target(0.0, (nothing, nothing)), found, atol=1e-9)
 
 
 def test_reach_ends_where_a_matrix_becomes_singular(rng: np.random.Generator) -> None:
@@ -66,11 +74,11 @@ def test_reach_ends_where_a_matrix_becomes_singular(rng: np.random.Generator) ->
     move = rng.normal(size=(5, 5))
     move = move + move.T
     for matrix, step in (
-        (first, pair.reach(move, second)[0]),
-        (second, pair.reach(first, move)[1]),
+        (first, pair.reach(pair.scaled(move, second))[0]),
+        (second, pair.reach(pair.scaled(first, move))[1]),
     ):
         assert np.linalg.eigvalsh(matrix + step * move)[0] == pytest.approx(0, abs=1e-9)
-    assert pair.reach(first, second) == (np.inf, np.inf)
+    assert pair.reach(pair.scaled(first, second)) == (np.inf, np.inf)
     assert reach(np.array([3.0, -0.5])) == 2.0
 
 

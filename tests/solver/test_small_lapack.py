@@ -7,6 +7,7 @@ from fedsdr.solver.small_lapack import (
     cholesky_small,
     eigen_small,
     eigenvalues_small,
+    right_singular_small,
     solve_small,
 )
 
@@ -21,6 +22,9 @@ def test_they_are_those_of_numpy(size: int) -> None:
     np.testing.assert_allclose(eigenvalues_small(matrix), values, rtol=1e-12)
     factor = cholesky_small(matrix)
     np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-12)
+    sizes, axes = right_singular_small(matrix + np.triu(matrix))
+    squares = (matrix + np.triu(matrix)).T @ (matrix + np.triu(matrix))
+    np.testing.assert_allclose((axes.T * sizes**2) @ axes, squares, atol=1e-10)
     solved = solve_small(matrix, rows[0])
     np.testing.assert_allclose(matrix @ solved, rows[0], atol=1e-10)
     np.testing.assert_array_equal(matrix, before)

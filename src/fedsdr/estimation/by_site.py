@@ -14,7 +14,12 @@ from fedsdr.estimation.direction_errors import direction_errors
 from fedsdr.estimation.direction_test import judge
 from fedsdr.estimation.directions import Estimate, leading_directions
 from fedsdr.estimation.one_span import OneSpan, judge_span
-from fedsdr.estimation.site_likelihood import SiteFit, SiteLikelihood, positive_part
+from fedsdr.estimation.site_likelihood import (
+    SiteFit,
+    SiteLikelihood,
+    inverse_on_range,
+    positive_part,
+)
 from fedsdr.questions import Asking, ColumnFrame, Index
 from fedsdr.summaries.remainder import N_REST
 from fedsdr.summaries.site_agreement import CODES, N_SPREAD, Expected, Findings
@@ -301,7 +306,7 @@ def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
     gone = np.setdiff1d(np.arange(s * k), index)
     inside = curvature[np.ix_(index, index)]
     pull = profile.score[index] + curvature[np.ix_(index, gone)] @ every[gone]
-    inverse = np.linalg.pinv(inside, hermitian=True)
+    inverse = inverse_on_range(inside)
     found = np.zeros(s * k)
     found[index] = every[index] + inverse @ pull
     covariance = inverse @ profile.noise[np.ix_(index, index)] @ inverse
@@ -309,9 +314,7 @@ def _restricted(fit: SiteFit, kept: np.ndarray) -> tuple[Matrix, Vector]:
     own = np.arange(k) * kept.size
     strengths = np.array(
         [
-            basis[j]
-            @ np.linalg.pinv(covariance[np.ix_(own + i, own + i)], hermitian=True)
-            @ basis[j]
+            basis[j] @ inverse_on_range(covariance[np.ix_(own + i, own + i)]) @ basis[j]
             for i, j in enumerate(kept)
         ]
     )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedsdr.arrays import Matrix, Vector
-from fedsdr.estimation.site_likelihood import positive_part
+from fedsdr.estimation.site_likelihood import inverse_on_range, positive_part
 from fedsdr.summaries.profile import Profile
 
 
@@ -47,7 +47,7 @@ def direction_errors(
     s, k = basis.shape
     index = (np.arange(k)[:, None] * s + kept).ravel()
     both = np.ix_(index, index)
-    inverse = np.linalg.pinv(positive_part(profile.curvature)[both], hermitian=True)
+    inverse = inverse_on_range(positive_part(profile.curvature)[both])
     covariance = inverse @ profile.noise[both] @ inverse
     inside = sigma[np.ix_(kept, kept)]
     span = basis[kept] @ turn

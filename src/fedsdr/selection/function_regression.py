@@ -6,7 +6,8 @@ compared by a score with a charge for each variable.
 """
 
 from dataclasses import dataclass, field
-from math import sqrt
+from math import hypot
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -432,49 +433,46 @@ def group_lasso(
     """
     active = np.flatnonzero(coefficients.any(axis=1))
     while True:
-        inside = sigma[np.ix_(active, active)]
-        left = products[active] - inside @ coefficients[active]
-        own = coefficients[active].tolist()
-        rows, parts = inside.tolist(), left.T.tolist()
+        across = sigma[active]
+        rows, wanted = across[:, active].tolist(), products[active].tolist()
+        own = coefficients[active].T.tolist()
         for _ in range(MOST_SWEEPS):
-            if _sweep(rows, own, parts, float(penalty)) < SETTLED:
+            if _sweep(rows, wanted, own, float(penalty)) < SETTLED:
                 break
-        coefficients[active] = np.reshape(own, left.shape)
-        rest = products - sigma[:, active] @ coefficients[active]
-        violations = np.linalg.norm(rest, axis=1) - penalty
+        found = np.array(own)
+        coefficients[active] = found.T
+        rest = products - (found @ across).T
+        violations = np.sqrt(np.einsum("jk,jk->j", rest, rest)) - penalty
         violations[active] = 0.0
         entering = np.flatnonzero(violations > 1e-6 * penalty)
         if not entering.size:
-            return np.flatnonzero(coefficients.any(axis=1))
+            return active[found.any(axis=0)]
         active = np.union1d(active, entering[np.argsort(-violations[entering])][:20])
 
 
 def _sweep(
     rows: list[list[float]],
+    wanted: list[list[float]],
     own: list[list[float]],
-    parts: list[list[float]],
     penalty: float,
 ) -> float:
     """Move the coefficients of each variable in turn, and return the largest step.
 
-    `rows` are those of the covariance, `own` the coefficients of each variable, `parts`
-    what is left of each response. So few numbers are faster as numbers of Python than
-    as arrays.
+    `rows` are those of the covariance, `wanted` the products of each variable with the
+    responses, `own` the coefficients of each response. So few numbers are faster as
+    numbers of Python than as arrays.
     """
     change = 0.0
-    for i, (row, before) in enumerate(zip(rows, own, strict=True)):
+    for i, (row, products) in enumerate(zip(rows, wanted, strict=True)):
         scale = row[i]
         pulled = [
-            part[i] + scale * one for part, one in zip(parts, before, strict=True)
+            product - sum(map(mul, row, one)) + scale * one[i]
+            for product, one in zip(products, own, strict=True)
         ]
-        length = sqrt(sum([one * one for one in pulled]))
+        length = hypot(*pulled)
         shrink = (1.0 - penalty / length) / scale if length > penalty else 0.0
-        after = [shrink * one for one in pulled]
-        if after == before:
-            continue
-        for k, (new, old) in enumerate(zip(after, before, strict=True)):
-            step = new - old
-            parts[k] = [a - step * b for a, b in zip(parts[k], row, strict=True)]
-            change = max(change, abs(step))
-        own[i] = after
+        for one, pull in zip(own, pulled, strict=True):
+            new = shrink * pull
+            change = max(change, abs(new - one[i]))
+            one[i] = new
     return change

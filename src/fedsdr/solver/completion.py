@@ -31,7 +31,10 @@ TIED = 1e-3
 DISTINCT = 0.05
 # Eigenvalues of R on A below this, relative to the largest, count as zero.
 REGULAR = 1e-7
+# Projections of rows that do not meet their equations, and the error at which they do,
+# relative to rho: a thousandth of what stands in the way of a proof.
 ROW_PROJECTIONS = 100
+MET = 1e-9
 OVER_PROJECTION = 1.8
 # Full-size eigendecompositions that one improvement of the dual may take.
 IMPROVEMENTS = 15
@@ -154,7 +157,7 @@ def complete_dual(problem: Problem, small: Problem, inner: Bounded) -> Completio
         - problem.kernel
     )
     dual = np.clip(-slack, -rho, rho)
-    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    rest = np.delete(np.arange(problem.n_features), active)
     dual[rest, rest] = rho
     dual[np.ix_(active, active)] = inner.dual
     nullspace = _span(np.hstack([_range_of(small, inner.pi), tied]))
@@ -196,7 +199,7 @@ def complete_by_regression(
     """
     rho, slack = problem.penalty, completion.slack
     dual = completion.dual.copy()
-    rest = np.setdiff1d(np.arange(problem.n_features), active)
+    rest = np.delete(np.arange(problem.n_features), active)
     inside, outside = np.ix_(active, active), np.ix_(rest, rest)
     across = np.ix_(rest, active)
     sigma = problem.regular_sigma
@@ -246,7 +249,8 @@ def prove_bound(
     """
     shifted = completion.slack + dual
     shifted += margin * problem.regular_sigma
-    if scipy.linalg.lapack.dpotrf(shifted, lower=True, overwrite_a=True)[1]:
+    # The transpose is in LAPACK's order of columns: it need not be copied.
+    if scipy.linalg.lapack.dpotrf(shifted.T, lower=True, overwrite_a=True)[1]:
         return None
     loosened = margin * (1.0 + problem.ridge / problem.penalty)
     value = np.clip(completion.eigenvalues, 0.0, None).sum()
@@ -357,12 +361,16 @@ def _meet_equations(target: Matrix, basis: Matrix, rho: float) -> tuple[Matrix, 
     """Find rows z in the box with z V = target V, near the target; V orthonormal."""
     wanted = target @ basis
     rows = np.clip(target, -rho, rho)
-    open_rows = np.arange(rows.shape[0])
+    open_rows, moving, left = np.arange(rows.shape[0]), rows, wanted
     for _ in range(ROW_PROJECTIONS):
-        error = wanted[open_rows] - rows[open_rows] @ basis
-        unmet = np.abs(error).max(axis=1, initial=0.0) > 1e-12
-        open_rows, error = open_rows[unmet], error[unmet]
-        if open_rows.size == 0:
+        error = left - moving @ basis
+        unmet = np.abs(error).max(axis=1, initial=0.0) > MET * rho
+        if not unmet.any():
             break
-        rows[open_rows] = np.clip(rows[open_rows] + error @ basis.T, -rho, rho)
+        if not unmet.all():
+            rows[open_rows] = moving
+            open_rows, error = open_rows[unmet], error[unmet]
+            moving, left = moving[unmet], left[unmet]
+        moving = np.minimum(np.maximum(moving + error @ basis.T, -rho), rho)
+    rows[open_rows] = moving
     return rows, np.linalg.norm(wanted - rows @ basis, axis=1)

@@ -17,45 +17,48 @@ is its gap. For K = 1 the trace implies :math:`Q \succeq 0` and W is left out.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from fedsdr.arrays import Matrix
 from fedsdr.solver.clock import Clock
 from fedsdr.solver.problem import Indices, Problem
-from fedsdr.solver.small_lapack import cholesky_small, eigenvalues_small
+from fedsdr.solver.scaled_pair import ScaledPair, reach
 
 # Share of the way to the boundary that a step takes, and exponent of Mehrotra's rule.
 DAMPING = 0.98
 CENTRING = 3
 # Variables up to which Newton's matrix is formed at once.
 FEW = 16
+# Of P and N: how they make up Pi, and the entries of Z that bound them.
+SIGNS = np.array([1.0, -1.0])[:, None, None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Interior:
     """A point inside all constraints, or a direction: P, N, Z, mu and W.
 
-    W is of the size of Sigma's rank, and empty for K = 1.
+    P and N are one array of shape (2, m, m). W is of the size of Sigma's rank, and
+    empty for K = 1.
     """
 
-    positive: Matrix
-    negative: Matrix
+    parts: NDArray[np.float64]
     box: Matrix
     level: float
     above: Matrix
 
-    @property
+    @cached_property
     def pi(self) -> Matrix:
-        return self.positive - self.negative
+        return self.parts[0] - self.parts[1]
 
     def moved(self, step: "_Interior", primal: float, dual: float) -> "_Interior":
         """Go along a direction, on either side by another length."""
         return _Interior(
-            self.positive + primal * step.positive,
-            self.negative + primal * step.negative,
+            self.parts + primal * step.parts,
             self.box + dual * step.box,
             self.level + dual * step.level,
             self.above + dual * step.above,
@@ -125,13 +128,14 @@ class _Slacks(NamedTuple):
 def _advance(model: "_Model", point: _Interior, slacks: _Slacks) -> _Interior:
     newton = _Newton(model, point, slacks)
     guess = newton.solve(0.0, None)
-    change = model.change(guess)
-    primal, dual = (min(1.0, size) for size in newton.reach(guess, *change))
-    ahead = model.slacks(point.moved(guess, primal, dual))
-    left = max(ahead.gap, 0.0) / slacks.gap
-    centre = min(1.0, left) ** CENTRING * slacks.gap / model.degree
-    step = newton.solve(centre, (guess, *change))
-    reaches = newton.reach(step, *model.change(step))
+    moves = newton.moves(guess)
+    primal, dual = (min(1.0, size) for size in newton.reach(guess, moves))
+    # Both values are linear, and the gap of a point inside is their sum.
+    change = primal * model.primal_value(guess) + dual * model.dual_value(guess)
+    left = min(1.0, max(0.0, 1.0 + change / slacks.gap))
+    centre = left**CENTRING * slacks.gap / model.degree
+    step = newton.solve(centre, (guess, moves))
+    reaches = newton.reach(step, newton.moves(step))
     primal, dual = (min(1.0, DAMPING * size) for size in reaches)
     return point.moved(step, primal, dual)
 
@@ -147,8 +151,15 @@ class _Model:
         self.factor = (vectors[:, kept] * np.sqrt(values[kept])).T[:rank]
         self.largest = values[-1]
         self.degree = m + 2 * m * m + 1 + rank
+        self.identity = np.eye(rank)
         self.upper = np.triu_indices(m)
         self.root_two = np.where(self.upper[0] == self.upper[1], 1.0, np.sqrt(2.0))
+        # Where the upper triangle is in a matrix, and each entry in the triangle.
+        self.packed = np.ravel_multi_index(self.upper, (m, m))
+        self.unpacked = np.empty((m, m), dtype=np.intp)
+        self.unpacked[self.upper] = self.unpacked.T[self.upper] = np.arange(
+            self.packed.size
+        )
         # Entries of G that are multiplied, where all pairs of them fit in a cache.
         self.pairs: tuple[Indices, ...] = ()
         if m <= FEW:
@@ -165,11 +176,9 @@ class _Model:
         top = 1.0 if problem.singular else problem.top_eigenpairs(box)[0][0]
         level = 1.5 * max(float(top), 0.01)
         size = 0.5 * min(k / np.trace(sigma), 1.0 / self.largest)
-        negative = np.full((m, m), size / 2)
-        positive = negative + np.diag(np.full(m, size))
-        return _Interior(
-            positive, negative, box, level, level / 2 * np.eye(len(self.factor))
-        )
+        parts = np.full((2, m, m), size / 2)
+        parts[0] += np.diag(np.full(m, size))
+        return _Interior(parts, box, level, level / 2 * self.identity)
 
     def change(self, step: _Interior) -> tuple[Matrix, Matrix]:
         """Evaluate the parts of R and of F Pi F' that are linear in a direction."""
@@ -181,23 +190,31 @@ class _Model:
         """Evaluate F Pi F', which has the non-zero eigenvalues of H."""
         return self.factor @ pi @ self.factor.T
 
+    def primal_value(self, point: _Interior) -> float:
+        """Evaluate the objective, with P + N in the place of absolute values."""
+        size = self.problem.penalty * point.parts.sum()
+        return float(size - np.vdot(self.problem.kernel, point.pi))
+
     def dual_value(self, point: _Interior) -> float:
-        return self.problem.n_directions * point.level + float(np.trace(point.above))
+        return self.problem.n_directions * point.level + float(point.above.trace())
 
     def slacks(self, point: _Interior) -> _Slacks:
         """Evaluate R, Q and a; the gap is the sum of what vanishes at the optimum."""
         problem, pi, rho = self.problem, point.pi, self.problem.penalty
         slack, seen = self.change(point)
-        cone, ball = slack - problem.kernel, np.eye(len(self.factor)) - seen
+        cone, ball = slack - problem.kernel, self.identity - seen
         trace = problem.n_directions - float(np.vdot(problem.sigma, pi))
         gap = float(
             np.vdot(pi, cone)
             + np.vdot(point.above, ball)
             + point.level * trace
-            + np.vdot(point.positive, rho - point.box)
-            + np.vdot(point.negative, rho + point.box)
+            + np.vdot(point.parts, rho - SIGNS * point.box)
         )
         return _Slacks(cone, ball, trace, gap)
+
+
+# Scaled changes of both pairs; the second has none where W is left out.
+_Moves = tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix] | None]
 
 
 class _Newton:
@@ -211,18 +228,18 @@ class _Newton:
 
     def __init__(self, model: _Model, point: _Interior, slacks: _Slacks) -> None:
         self.model, self.point = model, point
-        pi, rho = point.pi, model.problem.penalty
-        self.below, self.beyond = rho - point.box, rho + point.box
-        self.theta = point.positive / self.below + point.negative / self.beyond
+        self.rooms = model.problem.penalty - SIGNS * point.box
+        shares = point.parts / self.rooms
+        self.theta = shares[0] + shares[1]
         self.trace_room = slacks.trace
-        self.cone = ScaledPair(slacks.cone, pi)
+        self.cone = ScaledPair(slacks.cone, point.pi)
         metrics = [self.cone.metric]
         self.ball = None
         if len(model.factor):
             self.ball = ScaledPair(point.above, slacks.ball)
             metrics.append(model.factor.T @ self.ball.metric @ model.factor)
         matrix = _packed_products(metrics, model)
-        matrix[np.diag_indices_from(matrix)] += 1.0 / self.theta[model.upper]
+        matrix.flat[:: len(matrix) + 1] += 1.0 / self.theta.take(model.packed)
         # The upper triangle in C order is the lower one in Fortran's, without a copy.
         self.cholesky, failed = lapack.dpotrf(
             matrix.T, lower=True, overwrite_a=True, clean=False
@@ -233,38 +250,33 @@ class _Newton:
 
     def _solve_packed(self, right: Matrix) -> Matrix:
         model = self.model
-        packed = right[model.upper] * model.root_two
-        packed = lapack.dpotrs(self.cholesky, packed, lower=True)[0]
-        solution = np.empty_like(right)
-        solution[model.upper] = packed / model.root_two
-        solution.T[model.upper] = solution[model.upper]
-        return solution
+        packed = right.take(model.packed) * model.root_two
+        packed = lapack.dpotrs(self.cholesky, packed, lower=True)[0] / model.root_two
+        return np.asarray(packed.take(model.unpacked))
 
     def solve(
-        self, centre: float, guessed: tuple[_Interior, Matrix, Matrix] | None
+        self, centre: float, guessed: tuple[_Interior, _Moves] | None
     ) -> _Interior:
         """Find the step to products equal to the centre.
 
-        It is of second order if a guess of the step comes with its `_Model.change`.
+        It is of second order if a guess of the step comes with its `moves`; without,
+        the centre is 0.
         """
         model, point = self.model, self.point
         sigma = model.problem.sigma
-        upper = centre - point.positive * self.below
-        lower = centre - point.negative * self.beyond
+        wanted = centre - point.parts * self.rooms
         trace = centre - point.level * self.trace_room
         cone_moves = ball_moves = None
         if guessed is not None:
-            guess, slack, seen = guessed
-            upper = upper + guess.positive * guess.box
-            lower = lower - guess.negative * guess.box
+            guess, (cone_moves, ball_moves) = guessed
+            wanted += SIGNS * (guess.parts * guess.box)
             trace += guess.level * float(np.vdot(sigma, guess.pi))
-            cone_moves = (slack, guess.pi)
-            ball_moves = (guess.above, -seen)
-        shift = upper / self.below - lower / self.beyond
+        pulled = wanted / self.rooms
+        shift = pulled[0] - pulled[1]
         right = self.cone.target(centre, cone_moves) + shift / self.theta
         if self.ball is not None:
             lift = self.ball.target(centre, ball_moves)
-            right = right - model.factor.T @ lift @ model.factor
+            right -= model.factor.T @ lift @ model.factor
         free = self._solve_packed(right)
         level = trace / point.level + np.vdot(sigma, free)
         level /= self.trace_room / point.level + np.vdot(sigma, self.border)
@@ -273,124 +285,30 @@ class _Newton:
         above = point.above
         if self.ball is not None:
             above = lift + self.ball.metric @ model.seen(pi) @ self.ball.metric
-        return _Interior(
-            (upper + point.positive * box) / self.below,
-            (lower - point.negative * box) / self.beyond,
-            box,
-            float(level),
-            above,
-        )
+        parts = (wanted + SIGNS * (point.parts * box)) / self.rooms
+        return _Interior(parts, box, float(level), above)
 
-    def reach(
-        self, step: _Interior, slack: Matrix, seen: Matrix
-    ) -> tuple[float, float]:
+    def moves(self, step: _Interior) -> _Moves:
+        """Evaluate how a step changes both pairs, in their own coordinates."""
+        slack, seen = self.model.change(step)
+        on_cone = self.cone.scaled(slack, step.pi)
+        if self.ball is None:
+            return on_cone, None
+        return on_cone, self.ball.scaled(step.above, -seen)
+
+    def reach(self, step: _Interior, moves: _Moves) -> tuple[float, float]:
         """Find the largest primal and dual steps that stay inside."""
-        point, pi = self.point, step.pi
-        trace = float(np.vdot(self.model.problem.sigma, pi))
-        on_cone = self.cone.reach(slack, pi)
-        on_ball = (np.inf, np.inf)
-        if self.ball is not None:
-            on_ball = self.ball.reach(step.above, -seen)
-        primal = (
-            reach(step.positive / point.positive),
-            reach(step.negative / point.negative),
-            reach(-trace / self.trace_room),
-        )
+        point = self.point
+        trace = float(np.vdot(self.model.problem.sigma, step.pi))
+        on_cone, on_ball = self.cone.reach(moves[0]), (np.inf, np.inf)
+        if self.ball is not None and moves[1] is not None:
+            on_ball = self.ball.reach(moves[1])
+        primal = reach(step.parts / point.parts), reach(-trace / self.trace_room)
         dual = (
-            reach(-step.box / self.below),
-            reach(step.box / self.beyond),
+            reach(-SIGNS * step.box / self.rooms),
             reach(step.level / point.level),
         )
         return min(*primal, on_cone[1], on_ball[1]), min(*dual, on_cone[0], on_ball[0])
-
-
-class ScaledPair:
-    r"""Coordinates in which two positive definite matrices are equal and diagonal.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (m, m)
-        X and Y, positive definite; `numpy.linalg.LinAlgError` if they are not.
-
-    Notes
-    -----
-    With Cholesky factors :math:`X = LL'`, :math:`Y = MM'` and the singular values
-    :math:`M'L = U\,\mathrm{diag}(s)\,V'`, the basis :math:`B = L V
-    \mathrm{diag}(s)^{-1/2}` gives :math:`B^{-1} X B^{-T} = B' Y B = \mathrm{diag}(s)`
-    (Todd, Toh and Tutuncu 1998).
-    """
-
-    def __init__(self, first: Matrix, second: Matrix) -> None:
-        left, right = cholesky_small(first), cholesky_small(second)
-        _, self.values, rotation = np.linalg.svd(right.T @ left)
-        root = np.sqrt(self.values)
-        self._roots = np.multiply.outer(root, root)
-        self.basis = left @ (rotation.T / root)
-        self.inverse = (rotation * root[:, None]) @ lapack.dtrtri(left, lower=True)[0]
-        self.metric = self.basis @ self.basis.T
-
-    def target(self, centre: float, moves: tuple[Matrix, Matrix] | None) -> Matrix:
-        r"""Right-hand side of the linearised complementarity.
-
-        Parameters
-        ----------
-        centre : float
-            What the products of eigenvalues should become.
-        moves : tuple of two ndarrays of shape (m, m), optional
-            A guess of the changes of X and Y, whose product is then accounted for.
-
-        Returns
-        -------
-        ndarray of shape (m, m)
-            E such that a Newton step has :math:`\Delta X = E - G\,\Delta Y\,G` with
-            the `metric` :math:`G = BB'`.
-        """
-        residual = np.diag(centre - self.values**2)
-        if moves is not None:
-            scaled = self.inverse @ moves[0] @ self.inverse.T
-            product = scaled @ (self.basis.T @ moves[1] @ self.basis)
-            residual = residual - (product + product.T) / 2
-        residual = 2 * residual / np.add.outer(self.values, self.values)
-        return self.basis @ residual @ self.basis.T
-
-    def reach(self, first: Matrix, second: Matrix) -> tuple[float, float]:
-        """Find how far X and Y may move.
-
-        Parameters
-        ----------
-        first, second : ndarray of shape (m, m)
-            Changes of X and of Y.
-
-        Returns
-        -------
-        tuple of two floats
-            Largest multiples of the changes that keep X, and Y, positive definite.
-        """
-        scaled = (
-            self.inverse @ first @ self.inverse.T,
-            self.basis.T @ second @ self.basis,
-        )
-        on_first, on_second = (
-            reach(eigenvalues_small(one / self._roots)[0]) for one in scaled
-        )
-        return on_first, on_second
-
-
-def reach(relative: Matrix | float) -> float:
-    """Largest step that keeps positive numbers from becoming negative.
-
-    Parameters
-    ----------
-    relative : ndarray or float
-        Change of every number, divided by the number.
-
-    Returns
-    -------
-    float
-        Positive, infinite if none of them falls.
-    """
-    lowest = float(relative.min() if isinstance(relative, np.ndarray) else relative)
-    return np.inf if lowest >= 0.0 else -1.0 / lowest
 
 
 def _packed_products(metrics: list[Matrix], model: _Model) -> Matrix:

@@ -378,6 +378,8 @@ def _symmetric(matrix: ArrayLike, name: str) -> Matrix:
         raise InputError(f"{name} must be a square matrix, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise InputError(f"{name} has missing or infinite entries")
+    if np.array_equal(array, array.T):
+        return array
     if np.abs(array - array.T).max() > 1e-8 * max(np.abs(array).max(), 1e-300):
         raise InputError(f"{name} must be symmetric")
     return (array + array.T) / 2
@@ -386,7 +388,8 @@ def _symmetric(matrix: ArrayLike, name: str) -> Matrix:
 def _is_singular(sigma: Matrix) -> bool:
     if not sigma.size:
         return False
-    factor, failed = scipy.linalg.lapack.dpotrf(sigma, lower=True)
+    # The transpose is in LAPACK's order of columns, so that it is copied as it is.
+    factor, failed = scipy.linalg.lapack.dpotrf(sigma.T, lower=True)
     if failed:
         return True
     norm = np.abs(sigma).sum(axis=0).max()

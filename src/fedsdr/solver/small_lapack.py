@@ -51,6 +51,26 @@ def eigenvalues_small(matrix: Matrix) -> Vector:
     return np.asarray(values)
 
 
+def right_singular_small(matrix: Matrix) -> tuple[Vector, Matrix]:
+    """Compute singular values and right singular vectors.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, m)
+        Any matrix.
+
+    Returns
+    -------
+    values : ndarray of shape (m,)
+        Descending.
+    vectors : ndarray of shape (m, m)
+        Orthonormal rows.
+    """
+    _, values, vectors, failed = lapack.dgesdd(matrix)
+    _check(failed)
+    return values, vectors
+
+
 def cholesky_small(matrix: Matrix) -> Matrix:
     """Factorise a positive definite matrix.
 

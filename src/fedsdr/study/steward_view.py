@@ -14,7 +14,7 @@ from fedsdr.rows import Rows
 from fedsdr.study.site_data import SiteData
 from fedsdr.study.site_file import SiteFile, read_site
 from fedsdr.study.study_file import StudyFile
-from fedsdr.summaries.column_checks import LEVELS, SpanTest, span_tests
+from fedsdr.summaries.column_checks import LEVELS, CloserTest, closer_tests
 from fedsdr.summaries.profile import response_functions
 
 #: Level at which a site disagrees; variables have it together.
@@ -38,7 +38,7 @@ class StewardView:
         The published result.
     columns : tuple of str
         Selected variables.
-    tests : tuple of (SpanTest or None)
+    tests : tuple of (CloserTest or None)
         Tests of the first 1, ..., K directions.
     """
 
@@ -46,7 +46,7 @@ class StewardView:
     n_rows: int
     result: Result
     columns: tuple[str, ...]
-    tests: tuple[SpanTest | None, ...]
+    tests: tuple[CloserTest | None, ...]
 
     @property
     def needs(self) -> int | None:
@@ -212,11 +212,11 @@ def _prepared_rows(site: SiteFile, study: StudyFile, result: Result) -> Rows:
 
 def _tests(
     study: StudyFile, rows: Rows, chosen: Index, directions: Matrix, scale: Vector
-) -> list[SpanTest | None]:
+) -> list[CloserTest | None]:
     terms = study.to_study().terms
     functions = response_functions(rows.weights_again(terms))
     if functions is None:
         return [None] * directions.shape[1]
-    return span_tests(
+    return closer_tests(
         lambda: rows.batches(chosen, scale, functions), scale[:, None] * directions
     )

@@ -102,7 +102,7 @@ def block_rows(n_features: int) -> int:
         From 256 to 4096.
     """
     rows = BLOCK_BYTES // (8 * max(n_features, 1))
-    return int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))
+    return max(FEWEST_ROWS, min(rows, MOST_ROWS))
 
 
 def blocks_of(n_rows: int, size: int) -> Iterator[slice]:
@@ -236,7 +236,7 @@ def sum_rows(
     height = sum(one.n_functions for one in functions) + 1
     height += X.shape[1] if squares else 0
     # All lanes together may hold as many sums as an eighth of X.
-    lanes = int(np.clip(X.shape[0] // (8 * height), 1, LANES))
+    lanes = max(1, min(X.shape[0] // (8 * height), LANES))
     lane = partial(_sum_lane, X, mean, functions, squares=squares)
     yield from in_lanes(X, lane, lanes=lanes)
 

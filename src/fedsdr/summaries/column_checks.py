@@ -208,11 +208,12 @@ class BesideDirections:
         slope = (third - first * second) / np.where(variance > 0.0, variance, 1.0)
         shift = second - slope * first
         ones = self._weights.sum(axis=1)[:, None]
-        one, two, three, four = sums
-        line = two - slope * one - shift * ones
+        one, two, *_ = sums[:, 1 : 1 + N_FUNCTIONS]
+        line = two - slope * one - shift * ones[1 : 1 + N_FUNCTIONS]
+        one, two, three, four = sums[:, 1 + N_FUNCTIONS :]
         curve = four - 2 * slope * three + (slope**2 - 2 * shift) * two
-        curve += 2 * slope * shift * one + shift**2 * ones
-        return np.vstack([line[1 : 1 + N_FUNCTIONS], curve[1 + N_FUNCTIONS :]])
+        curve += 2 * slope * shift * one + shift**2 * ones[1 + N_FUNCTIONS :]
+        return np.vstack([line, curve])
 
 
 def _placed(batches: Iterable[Matrix]) -> Iterator[tuple[slice, Matrix]]:
@@ -231,21 +232,33 @@ class SpanTest:
     ----------
     p_value : float
         Of the test that y depends on x through the span alone.
-    inside : float
-        Of the test that y does not go with the span at all.
-    variables : ndarray of shape (s,)
-        Of the tests that a variable has nothing to do with y beside the span.
     freedom : int
         How many numbers are tested to be zero at once.
+    """
+
+    p_value: float
+    freedom: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CloserTest(SpanTest):
+    """What a site's steward can read from the rows about a span.
+
+    Parameters
+    ----------
+    p_value, freedom : float, int
+        See `SpanTest`.
+    inside : float
+        P-value of the test that y does not go with the span at all.
+    variables : ndarray of shape (s,)
+        Of the tests that a variable has nothing to do with y beside the span.
     leading : float
         Correlation, at the site, between the first direction and the combination of the
         directions that goes best with y there.
     """
 
-    p_value: float
     inside: float
     variables: Vector
-    freedom: int
     leading: float
 
 
@@ -271,11 +284,46 @@ def span_tests(batches: Batches, basis: Matrix) -> list[SpanTest | None]:
     With :math:`z = B'x`, e what the first functions of y leave beside z and w what x
     leaves, in white coordinates, the rows :math:`w \otimes e` have the mean zero. That
     is tested as Hotelling does, from their own covariance, so that rows may have any
-    variances (White 1980); for a variable in the same way with its own weight
-    :math:`\Theta w`, :math:`\Theta = (\sum ww')^{+}`. The span was estimated from
-    these rows too, among others: for one of m sites the statistic is too small by
-    about 1/m along directions into which the span could have turned.
+    variances (White 1980). The span was estimated from these rows too, among others:
+    for one of m sites the statistic is too small by about 1/m along directions into
+    which the span could have turned.
     """
+    going = list(_started(batches, basis))
+    for one, rows, functions in _again(batches, going):
+        for tested, own in one.products(rows, functions):
+            tested.add(own)
+    return [None if one is None else one.test() for one in going]
+
+
+def closer_tests(batches: Batches, basis: Matrix) -> list[CloserTest | None]:
+    r"""Test spans as `span_tests` does, the directions themselves, and each variable.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns batches of rows, see `span_tests`.
+    basis : ndarray of shape (s, K)
+        Directions B.
+
+    Returns
+    -------
+    list of (CloserTest or None)
+        For the first k = 1, ..., K directions, see `span_tests`.
+
+    Notes
+    -----
+    A variable is tested as a span is, with its own weight :math:`\Theta w`,
+    :math:`\Theta = (\sum ww')^{+}`.
+    """
+    going = list(_started(batches, basis))
+    for one, rows, functions in _again(batches, going):
+        for tested, own in one.products(rows, functions, closer=True):
+            tested.add(own)
+    return [None if one is None else one.closer_test() for one in going]
+
+
+def _started(batches: Batches, basis: Matrix) -> Iterator["_Going | None"]:
+    """Find in a first pass what is beside the spans of the first directions."""
     n_rows = 0
     scatter: Matrix | float = 0.0
     moved: Matrix | float = 0.0
@@ -284,32 +332,23 @@ def span_tests(batches: Batches, basis: Matrix) -> list[SpanTest | None]:
         scatter = scatter + rows.T @ rows
         moved = moved + rows.T @ functions
     sums = np.asarray(scatter), np.asarray(moved)
-    going = [
-        _Going.start(n_rows, *sums, basis[:, : k + 1]) for k in range(basis.shape[1])
-    ]
-    step, start = -(-n_rows // MOST_ROWS), 0
-    if any(one is not None for one in going):
-        for rows, functions in batches():
-            chosen = slice(-start % step, None, step)
-            start += len(rows)
-            for one in going:
-                if one is not None:
-                    for tested, own in one.products(rows[chosen], functions[chosen]):
-                        tested.add(own)
-    found: list[SpanTest | None] = []
-    for one in going:
-        if one is None:
-            found.append(None)
-            continue
-        (p_value,), (freedom,) = one.outside.p_values()
-        (inside,), _ = one.inside.p_values()
-        variables, _ = one.own.p_values()
-        found.append(
-            SpanTest(
-                float(p_value), float(inside), variables, int(freedom), one.leading
-            )
-        )
-    return found
+    for k in range(basis.shape[1]):
+        yield _Going.start(n_rows, *sums, basis[:, : k + 1])
+
+
+def _again(
+    batches: Batches, going: Sequence["_Going | None"]
+) -> Iterator[tuple["_Going", Matrix, Matrix]]:
+    """Go through the rows, or some of very many, for every span that can be tested."""
+    tested = [one for one in going if one is not None]
+    if not tested:
+        return
+    step, start = -(-tested[0].n_rows // MOST_ROWS), 0
+    for rows, functions in batches():
+        chosen = slice(-start % step, None, step)
+        start += len(rows)
+        for one in tested:
+            yield one, rows[chosen], functions[chosen]
 
 
 def directions_needed(tests: Sequence[SpanTest | None]) -> Matrix:
@@ -342,12 +381,12 @@ class _Going:
     """A test of one span, while rows are added up."""
 
     basis: Matrix
+    spread: Matrix
+    seen: Matrix
     back: Matrix
     slopes: Matrix
     white: Matrix
     n_rows: int
-    n_functions: int
-    leading: float
     outside: "_Hotelling"
     inside: "_Hotelling"
     own: "_Hotelling"
@@ -371,34 +410,53 @@ class _Going:
         n_functions = min(moved.shape[1], MOST_FUNCTIONS, room)
         if not kept.any() or not n_functions:
             return None
-        root = np.linalg.cholesky(spread)
-        best = np.linalg.svd(np.linalg.solve(root, basis.T @ moved))[0][:, 0]
+        seen = basis.T @ moved
         return cls(
             basis,
+            spread,
+            seen,
             np.asarray(back, dtype=np.float64),
-            np.asarray(np.linalg.solve(spread, basis.T @ moved))[:, :n_functions],
+            np.asarray(np.linalg.solve(spread, seen))[:, :n_functions],
             axes[:, kept] / np.sqrt(sizes[kept] / n_rows),
             n_rows,
-            n_functions,
-            float(abs(best @ root[0]) / np.linalg.norm(root[0])),
             _Hotelling(),
             _Hotelling(),
             _Hotelling(),
         )
 
     def products(
-        self, rows: Matrix, functions: Matrix
+        self, rows: Matrix, functions: Matrix, *, closer: bool = False
     ) -> Iterator[tuple["_Hotelling", Matrix]]:
         """Multiply what rows and functions of y leave beside the span."""
         root = np.sqrt(self.n_rows)
-        y, z = functions[:, : self.n_functions] * root, rows @ self.basis
+        y, z = functions[:, : self.slopes.shape[1]] * root, rows @ self.basis
         left, beside = y - z @ self.slopes * root, rows - z @ self.back
         white = beside @ self.white
-        pairs = ((self.outside, white, left), (self.inside, z, y))
+        pairs = [(self.outside, white, left)]
+        pairs += [(self.inside, z, y)] if closer else []
         for tested, first, second in pairs:
             every = first[:, :, None] * second[:, None, :]
             yield tested, every.reshape(1, len(rows), -1)
-        yield self.own, (white @ self.white.T).T[:, :, None] * left
+        if closer:
+            yield self.own, (white @ self.white.T).T[:, :, None] * left
+
+    def test(self) -> SpanTest:
+        """Judge the span."""
+        (p_value,), (freedom,) = self.outside.p_values()
+        return SpanTest(float(p_value), int(freedom))
+
+    def closer_test(self) -> CloserTest:
+        """Judge the span, its directions and each variable."""
+        found, (inside,) = self.test(), self.inside.p_values()[0]
+        root = np.linalg.cholesky(self.spread)
+        best = np.linalg.svd(np.linalg.solve(root, self.seen))[0][:, 0]
+        return CloserTest(
+            found.p_value,
+            found.freedom,
+            float(inside),
+            self.own.p_values()[0],
+            float(abs(best @ root[0]) / np.linalg.norm(root[0])),
+        )
 
 
 class _Hotelling:
@@ -419,8 +477,9 @@ class _Hotelling:
         """Return the p-value and the degrees of freedom of every test."""
         total, squares = np.asarray(self._total), np.asarray(self._squares)
         finite = np.isfinite(squares).all(axis=(1, 2))
-        squares = np.where(finite[:, None, None], squares, 0.0)
-        total = np.where(finite[:, None], total, 0.0)
+        if not finite.all():
+            squares = np.where(finite[:, None, None], squares, 0.0)
+            total = np.where(finite[:, None], total, 0.0)
         scale = np.sqrt(squares.diagonal(axis1=1, axis2=2))
         scale = np.where(scale > 0.0, scale, 1.0)
         sizes, axes = np.linalg.eigh(squares / (scale[:, :, None] * scale[:, None]))

@@ -47,8 +47,8 @@ def curves_of(reduced: Matrix) -> Matrix:
             for a in range(n_known)
             for b in range(a + 1)
         ]
-    every = np.column_stack(columns)
-    every = every - every.mean(axis=0)
+    every = np.concatenate(columns, axis=1)
+    every -= every.mean(axis=0)
     every /= np.maximum(np.sqrt((every**2).mean(axis=0)), np.finfo(float).tiny)
     vectors, sizes, _ = np.linalg.svd(every, full_matrices=False)
     return np.asarray(vectors[:, sizes > 1e-6 * max(sizes[0], 1e-300)])

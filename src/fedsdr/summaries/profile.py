@@ -240,15 +240,15 @@ def profile(
         return Profile.zero(n_features, n_directions)
     if target is not None and _is_singular(basis.T @ sigma @ basis):
         return Profile.zero(n_features, n_directions)
-    found = explain(sigma, np.asarray(moved), float(np.trace(overlap)), n_rows, basis)
-    seen = basis.T @ np.asarray(moved)
-    by_itself = float(np.trace(np.linalg.solve(spread, seen @ seen.T)))
-    noise = _residual_scatter(
-        found.coefficients, common, n_rows, spread, seen, np.asarray(overlap)
-    )
+    moved, overlap = np.asarray(moved), np.asarray(overlap)
+    freedom = float(overlap.trace())
+    found = explain(sigma, moved, freedom, n_rows, basis)
+    seen = basis.T @ moved
+    by_itself = float(np.linalg.solve(spread, seen @ seen.T).trace())
+    noise = _residual_scatter(found.coefficients, common, n_rows, spread, seen, overlap)
     value, weight = found.explained / n_rows, 1.0
     if n_directions == 1 and common is None and target is None:
-        value, weight = value_and_weight(value, float(np.trace(overlap)) / (n_rows - 1))
+        value, weight = value_and_weight(value, freedom / (n_rows - 1))
     return Profile(
         weight * found.curvature,
         weight * found.score,
@@ -257,8 +257,8 @@ def profile(
         found.scatter,
         found.explained,
         n_rows * value,
-        *_beyond(reduced, batches, np.asarray(overlap)),
-        *_share_moments(by_itself, np.trace(overlap), n_rows, n_directions),
+        *_beyond(reduced, batches, overlap),
+        *_share_moments(by_itself, freedom, n_rows, n_directions),
     )
 
 
@@ -321,7 +321,7 @@ def explain(
         (rest @ own.T).T.ravel(),
         rest @ rest.T,
         n_rows * symmetric(sigma - across @ inverse @ across.T),
-        float(np.trace(own.T @ seen)),
+        float(np.vdot(own, seen)),
         own,
     )
 
@@ -346,7 +346,7 @@ def _share_moments(
     explained: float, freedom: float, n_rows: int, n_directions: int
 ) -> tuple[float, float, float]:
     """Return powers 0, 1, 2 of the share that is explained, zeros if it is noise."""
-    noise = n_directions * float(freedom) / (n_rows - 1)
+    noise = n_directions * freedom / (n_rows - 1)
     share = min(explained / n_rows - noise, float(n_directions))
     if not share > noise:
         return 0.0, 0.0, 0.0
@@ -408,7 +408,7 @@ def _beyond(
         with_functions += curves[rows].T @ functions
         product += functions.T @ last[rows]
     left = overlap - with_functions.T @ with_functions
-    freedom, squared = float(np.trace(left)), float((left**2).sum())
+    freedom, squared = float(left.trace()), float(np.vdot(left, left))
     room = n_rows - 1 - curves.shape[1]
     length = float(last @ last)
     tails = np.asarray((last**2 * n_rows / max(length, 1e-300)) ** 2 - 3.0)
