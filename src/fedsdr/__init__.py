@@ -13,6 +13,7 @@ from fedsdr.exceptions import (
     SiteWarning,
     SkewnessWarning,
     SymmetryWarning,
+    UnscoredWarning,
     WeakSignalWarning,
 )
 from fedsdr.lazy_names import import_lazily
@@ -127,6 +128,7 @@ __all__ = [
     "Slices",
     "Smooth",
     "SymmetryWarning",
+    "UnscoredWarning",
     "Tested",
     "Universal",
     "Votes",

@@ -34,7 +34,7 @@ from fedsdr.questions import (
 )
 from fedsdr.rows import MemoryRows, OwnSites
 from fedsdr.rows.dealt_rows import DealtRows
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.study.dry_run import dry_run
 from fedsdr.summaries.families import Family
 from fedsdr.terms import AgreedModel, Terms, Variables
@@ -61,7 +61,7 @@ def agreed_adder(group: Consortium) -> SecureSum:
 
 
 def without(number: int) -> RowSettings:
-    return RowSettings(fold=Fold(number, AGREED.folds))
+    return RowSettings(fold=ScoreFold(number, AGREED.folds))
 
 
 def axes_without(group: Consortium, number: int, *columns: int) -> AxesOf:
@@ -79,7 +79,9 @@ def fitted_without(group: Consortium, add: SecureSum, number: int) -> AdditiveFi
 
 @pytest.mark.parametrize("number", [0, 4, -1, 10**9, True, 1.0, "1", None])
 def test_folds_that_were_not_agreed_on_are_refused(number: Any) -> None:
-    assert read_question("moments", {"fold": 3}, TERMS, ()).settings.fold == Fold(3, 3)
+    assert read_question("moments", {"fold": 3}, TERMS, ()).settings.fold == ScoreFold(
+        3, 3
+    )
     with pytest.raises(Refusal):
         read_question("moments", {"fold": number}, TERMS, ())
 

@@ -7,7 +7,7 @@ import pytest
 
 from fedsdr.questions import MomentsOf, RowSettings
 from fedsdr.rows import MemoryRows, StreamedRows
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import Rows
 from fedsdr.terms import Terms
 
@@ -35,7 +35,7 @@ def in_batches(X: np.ndarray, y: np.ndarray) -> StreamedRows:
 
 def masks(rows: Rows) -> list[np.ndarray]:
     return [
-        rows.in_fold(Fold(number, N_FOLDS, held=True))
+        rows.in_fold(ScoreFold(number, N_FOLDS, held=True))
         for number in range(1, N_FOLDS + 1)
     ]
 
@@ -46,7 +46,7 @@ def test_every_row_is_in_one_fold_of_about_the_same_size() -> None:
     assert (np.sum(found, axis=0) == 1).all()
     sizes = np.sum(found, axis=1)
     assert sizes.max() - sizes.min() <= 1
-    assert (rows.in_fold(Fold(2, N_FOLDS)) == ~found[1]).all()
+    assert (rows.in_fold(ScoreFold(2, N_FOLDS)) == ~found[1]).all()
 
 
 def test_classes_and_large_numbers_are_dealt_to_all_folds() -> None:
@@ -81,7 +81,7 @@ def test_rows_of_a_subject_stay_together() -> None:
     rows = in_memory(X, y, groups=groups)
     for own in masks(rows):
         assert (own.reshape(20, 3).all(axis=1) == own.reshape(20, 3).any(axis=1)).all()
-    part = rows.of_fold(Fold(1, N_FOLDS))
+    part = rows.of_fold(ScoreFold(1, N_FOLDS))
     assert part.n_subjects == 16
     assert part.n_rows == 48
 
@@ -94,7 +94,7 @@ def test_sums_are_those_of_the_rows_alone(make: Any, held: bool) -> None:
     rows = make(X, y)
     rows.fill((2,), np.array([5.0]))
     rows.rescale(np.array([0, 20, 0]))
-    kept = rows.in_fold(Fold(3, N_FOLDS, held=held))
+    kept = rows.in_fold(ScoreFold(3, N_FOLDS, held=held))
     settings = RowSettings(np.array([1, 19, 0]), (2,), np.array([0.25]))
     terms = Terms(3)
     alone = MomentsOf(terms, settings)
@@ -102,7 +102,7 @@ def test_sums_are_those_of_the_rows_alone(make: Any, held: bool) -> None:
     asked = MomentsOf(
         terms,
         RowSettings(
-            settings.powers, (2,), settings.fills, fold=Fold(3, N_FOLDS, held=held)
+            settings.powers, (2,), settings.fills, fold=ScoreFold(3, N_FOLDS, held=held)
         ),
     )
     assert asked.request()["fold"] == 3

@@ -25,7 +25,7 @@ from fedsdr.protocols import IncompleteError
 from fedsdr.questions import ask_sites
 from fedsdr.result import Result
 from fedsdr.rows import MemoryRows, OwnSites
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.run import Gathered, run
 from fedsdr.scored_folds import EVALUATION, ScoredFolds
 from fedsdr.study import conduct, open_site, read_study
@@ -101,7 +101,7 @@ def by_hand(files: Files) -> tuple[np.ndarray, ...]:
         return result
         yield
 
-    def part(fold: Fold) -> OwnSites:
+    def part(fold: ScoreFold) -> OwnSites:
         rows = {}
         for name, own in held.items():
             kept = own.in_fold(fold)
@@ -121,14 +121,16 @@ def by_hand(files: Files) -> tuple[np.ndarray, ...]:
         warnings.simplefilter("ignore")
         run(everyone, study.method, afterwards=remember)
         found = [
-            _without(Fold(number, terms.score_folds), part, method, terms, settings)
+            _without(
+                ScoreFold(number, terms.score_folds), part, method, terms, settings
+            )
             for number in range(1, terms.score_folds + 1)
         ]
     pairs = [pair for fold in found for pair in fold]
     return tuple(np.concatenate(one) for one in zip(*pairs, strict=True))
 
 
-def _without(fold: Fold, part: Any, method: Any, terms: Terms, known: Any) -> Any:
+def _without(fold: ScoreFold, part: Any, method: Any, terms: Terms, known: Any) -> Any:
     left, scales, settings = part(fold), {}, known["all"]
     model = terms.model
     assert model is not None

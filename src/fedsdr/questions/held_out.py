@@ -8,7 +8,7 @@ import numpy as np
 from fedsdr.arrays import Vector
 from fedsdr.questions.additive_steps import NewtonOf
 from fedsdr.questions.question import AS_HELD, Question, RowSettings
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import Rows
 from fedsdr.summaries.families import Family
 from fedsdr.summaries.near_rows import near_means
@@ -72,7 +72,9 @@ class HeldOutOf(Question[Vector]):
         fold = model.settings.fold
         assert fold is not None
         outside = replace(model, settings=replace(self.settings, fold=fold))
-        held = replace(self.settings, fold=Fold(fold.number, fold.n_folds, held=True))
+        held = replace(
+            self.settings, fold=ScoreFold(fold.number, fold.n_folds, held=True)
+        )
         columns, y = replace(model, settings=held).columns_of(rows, grouped=False)
         predictor = columns @ model.coefficients
         if model.deviation.own != "nothing":

@@ -16,7 +16,7 @@ import numpy as np
 
 from fedsdr.arrays import Vector
 from fedsdr.normal_scores import NormalScores
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import LARGEST, Rows
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.telling import tell
@@ -43,7 +43,7 @@ class RowSettings:
         Values that the gaps are filled with.
     scores : NormalScores or None, default=None
         Scores that the columns are then replaced by.
-    fold : Fold or None, default=None
+    fold : ScoreFold or None, default=None
         Rows that the sum is over, where predictions are scored; all rows if None.
     """
 
@@ -51,7 +51,7 @@ class RowSettings:
     places: tuple[int, ...] = ()
     fills: Vector | None = None
     scores: NormalScores | None = None
-    fold: Fold | None = None
+    fold: ScoreFold | None = None
 
     def rows_of(self, rows: Rows) -> Rows:
         """Return the rows of one site that the sum is over.

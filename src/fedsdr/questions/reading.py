@@ -37,7 +37,7 @@ from fedsdr.questions.second_stage import ProfileOf, RemainderOf, SpreadOf
 from fedsdr.questions.site_findings import AgreementOf
 from fedsdr.questions.split_tests import SplitTestsOf
 from fedsdr.questions.tested_spread import SpreadWithTests
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import LARGEST
 from fedsdr.summaries.column_spread import Powers
 from fedsdr.summaries.picture_sums import MOST_PICTURED
@@ -139,7 +139,7 @@ def read_question(
     return replace(question, settings=RowSettings(powers, places, fills, scores, fold))
 
 
-def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> Fold | None:
+def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> ScoreFold | None:
     if "fold" not in rest:
         return None
     number, n_folds = rest.pop("fold"), terms.score_folds
@@ -147,7 +147,7 @@ def _read_fold(name: str, rest: dict[str, Any], terms: Terms) -> Fold | None:
         raise Refusal("MALFORMED")
     if name not in FOLDED:
         raise Refusal("MALFORMED", "the study does not ask for such a sum of a fold")
-    return Fold(number, n_folds)
+    return ScoreFold(number, n_folds)
 
 
 def _read_powers(rest: dict[str, Any], n_features: int) -> Powers | None:

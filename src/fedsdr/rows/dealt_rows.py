@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedsdr.arrays import Mask
 from fedsdr.exceptions import InputError
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.half_samples import N_PARTS, deal_halves, deal_smallest
 from fedsdr.terms import Terms
 
@@ -98,7 +98,9 @@ class DealtRows(ABC):
 
     def _scored(self, terms: Terms) -> list[Mask]:
         n_folds = terms.score_folds
-        folds = (Fold(number, n_folds, held=True) for number in range(1, n_folds + 1))
+        folds = (
+            ScoreFold(number, n_folds, held=True) for number in range(1, n_folds + 1)
+        )
         return [self.in_fold(fold) for fold in folds]
 
     def _masks(self, terms: Terms) -> list[Mask]:
@@ -173,12 +175,12 @@ class DealtRows(ABC):
         """
         return self._shuffled(self.n_rows, use, n_parts) % n_parts
 
-    def in_fold(self, fold: Fold) -> Mask:
+    def in_fold(self, fold: ScoreFold) -> Mask:
         """Return which rows a sum for a fold is over.
 
         Parameters
         ----------
-        fold : Fold
+        fold : ScoreFold
             The fold, or all rows outside it.
 
         Returns

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class ScoreFold:
     """Rows that are left out of a sum, or those that are left out alone.
 
     Parameters

@@ -13,7 +13,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores, same_scores
 from fedsdr.overriding import override
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -102,7 +102,7 @@ class MemoryRows(Rows):
     _weights: dict[Any, Weights] = field(default_factory=dict, init=False, repr=False)
     _scores: NormalScores | None = field(default=None, init=False, repr=False)
     _unscored: Any = field(default=None, init=False, repr=False)
-    _folded: tuple[Fold, Rows] | None = field(default=None, init=False, repr=False)
+    _folded: tuple[ScoreFold, Rows] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._seed = int(self.generator.integers(2**63))

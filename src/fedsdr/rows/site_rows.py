@@ -14,7 +14,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning, describe_site, warn_user
 from fedsdr.normal_scores import NormalScores
 from fedsdr.rows.dealt_rows import DealtRows
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.summaries import Summary
 from fedsdr.summaries.column_spread import (
     ROUNDING,
@@ -64,7 +64,7 @@ class Rows(DealtRows):
     label: object
     columns: tuple[str, ...]
     origin: ColumnOrigin | None
-    _folded: "tuple[Fold, Rows] | None"
+    _folded: "tuple[ScoreFold, Rows] | None"
 
     @abstractmethod
     def check(
@@ -204,12 +204,12 @@ class Rows(DealtRows):
             These rows: not rescaled, with their gaps, and not scored.
         """
 
-    def of_fold(self, fold: Fold) -> "Rows":
+    def of_fold(self, fold: ScoreFold) -> "Rows":
         """Return the rows that a sum for a fold is over.
 
         Parameters
         ----------
-        fold : Fold
+        fold : ScoreFold
             The fold, or all rows outside it.
 
         Returns

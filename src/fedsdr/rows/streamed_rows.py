@@ -14,7 +14,7 @@ from fedsdr.disclosure import ColumnOrigin, Facts
 from fedsdr.exceptions import InputError, SiteWarning
 from fedsdr.normal_scores import NormalScores
 from fedsdr.overriding import override
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.rows.site_rows import (
     LARGEST,
     LARGEST_HELD,
@@ -83,7 +83,7 @@ class StreamedRows(Rows):
         default=None, init=False, repr=False
     )
     _rest: tuple[Matrix, Matrix] | None = field(default=None, init=False, repr=False)
-    _folded: tuple[Fold, Rows] | None = field(default=None, init=False, repr=False)
+    _folded: tuple[ScoreFold, Rows] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._stream = self._make_stream()

@@ -10,7 +10,7 @@ from fedsdr.prediction import Measures, fit_additive
 from fedsdr.protocols.secure import SecureSite
 from fedsdr.questions import Asking, HeldOutOf, NewtonOf
 from fedsdr.result import Result
-from fedsdr.rows.folds import Fold
+from fedsdr.rows.folds import ScoreFold
 from fedsdr.run import Afterwards, Gathered, fit_again
 from fedsdr.scored_folds import EVALUATION, ScoredFolds
 from fedsdr.study.prediction_stage import prepared_axes
@@ -47,7 +47,7 @@ def scores_afterwards(terms: Terms, method: Method) -> Afterwards | None:
         models = []
         for number in range(1, n_folds + 1):
             tell(f"fitting without fold {number} of {n_folds}")
-            fold = Fold(number, n_folds)
+            fold = ScoreFold(number, n_folds)
             try:
                 models.append((yield from _quiet(_fit(gathered, plain, terms, fold))))
             except InputError as error:
@@ -125,7 +125,7 @@ def _without_tests(method: Method) -> Method:
 
 
 def _fit(
-    gathered: Gathered, method: Method, terms: Terms, fold: Fold
+    gathered: Gathered, method: Method, terms: Terms, fold: ScoreFold
 ) -> Asking[NewtonOf]:
     """Select, estimate and fit the model without a fold."""
     model, settings = terms.model, replace(gathered.frame.settings, fold=fold)
