@@ -29,6 +29,7 @@ __all__ = [
     "SiteWarning",
     "SkewnessWarning",
     "SymmetryWarning",
+    "UnscoredWarning",
     "WeakSignalWarning",
 ]
 
