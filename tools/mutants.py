@@ -136,10 +136,11 @@ def _write_page(ledger: Ledger) -> None:
     if not tried:
         return
     killed = sum(row["outcome"] == KILLED for row in tried)
+    tried_at = dict.fromkeys(f"{row['commit']} ({row['date']})" for row in tried)
     lines = [
         "# Defences that were switched off",
         "",
-        f"`make test-mutants`, commit {tried[-1]['commit']}, {tried[-1]['date']}.",
+        f"`make test-mutants`, at {', '.join(tried_at)}.",
         "Each line is a change of the sources that switches one defence off. The tests",
         "of attacks, and those of the masked sum, rules and kits that its line lists,",
         "must fail with it; the first one that does is named.",
